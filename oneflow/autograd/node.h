@@ -1,0 +1,73 @@
+// Node: one step of the tape. It maps gradients of an op's outputs to gradients of its inputs.
+//
+// The tape knows no op: nodes come from the functional layer (OpNode), from api/python
+// (autograd.Function), and from here (AccumulateGrad, for leaves).
+//
+// Thread safety: a graph of nodes is run by one thread at a time. Ownership: a tensor owns its
+// grad_fn; a node owns the nodes of its inputs. Long chains are destroyed without recursion.
+#ifndef ONEFLOW_AUTOGRAD_NODE_H_
+#define ONEFLOW_AUTOGRAD_NODE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "oneflow/common/maybe.h"
+#include "oneflow/common/stack_source.h"
+#include "oneflow/core/tensor_meta.h"
+#include "oneflow/tensor/autograd_meta.h"
+
+namespace oneflow {
+
+class Node;
+using NodePtr = IntrusivePtr<Node>;
+
+struct Edge {
+  NodePtr node;      // nullptr: this input needs no gradient
+  int32_t index = 0;  // which output of `node` the gradient belongs to
+};
+
+class Node : public GradFnBase {
+ public:
+  explicit Node(int num_outputs);
+  ~Node() override;
+
+  virtual const char* name() const = 0;
+  // `dys[i]` is the gradient of output i, nullptr where none arrived; fills `dxs[i]` for each edge
+  // that is connected (nullptr: zero). Runs with the stack of the forward op as current stack.
+  virtual Maybe<void> Apply(const TensorTuple& dys, TensorTuple* dxs) = 0;
+  // Drops what was saved for backward (after backward() without retain_graph).
+  virtual void ReleaseSaved() {}
+
+  const std::vector<Edge>& edges() const { return edges_; }
+  void AddEdge(Edge edge) { edges_.push_back(std::move(edge)); }
+  int num_outputs() const { return num_outputs_; }
+  StackId stack() const { return stack_; }
+  // Creation order; backward runs later nodes first among those that are ready.
+  uint64_t sequence() const { return sequence_; }
+
+  // Hooks of the output tensors, run on a gradient before Apply sees it.
+  void AddHook(int output, TensorHook hook);
+  bool RemoveHook(int64_t id);
+  Maybe<void> RunHooks(TensorTuple* dys) const;
+  // retain_grad(): before Apply, the gradient of `output` is stored in the tensor, which is weak:
+  // the tensor takes itself out when it dies.
+  const std::vector<std::pair<int, TensorHook>>& hooks() const { return hooks_; }
+
+ private:
+  const int num_outputs_;
+  const StackId stack_;
+  const uint64_t sequence_;
+  std::vector<Edge> edges_;
+  std::vector<std::pair<int, TensorHook>> hooks_;
+};
+
+// The edge along which a tensor's gradient travels; {nullptr, 0} if it needs none. Makes the
+// AccumulateGrad node of a leaf on first use.
+Edge GradientEdge(const TensorPtr& tensor);
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_AUTOGRAD_NODE_H_

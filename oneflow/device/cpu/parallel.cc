@@ -1,0 +1,81 @@
+#include "oneflow/device/cpu/parallel.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
+
+#include "oneflow/common/env_var.h"
+#include "oneflow/common/mutex.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+// Splitting costs a few microseconds of waking and joining; below this it cannot pay.
+constexpr double kMinCostForThreadsNs = 20e3;
+
+int DefaultThreads() {
+#if defined(_OPENMP)
+  const int64_t asked = EnvInt64("ONEFLOW_CPU_THREADS", EnvInt64("OMP_NUM_THREADS", 0));
+  if (asked > 0) { return static_cast<int>(std::min<int64_t>(asked, 1024)); }
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) { return std::max(1, CPU_COUNT(&set)); }
+#endif
+  return 1;
+}
+
+std::atomic<int> num_threads{0};  // 0: not asked for yet
+Mutex compute_token;
+thread_local int region_depth = 0;
+
+}  // namespace
+
+int NumThreads() {
+  int n = num_threads.load(std::memory_order_relaxed);
+  if (n == 0) {
+    n = DefaultThreads();
+    num_threads.store(n, std::memory_order_relaxed);
+  }
+  return n;
+}
+
+void SetNumThreads(int threads) {
+#if !defined(_OPENMP)
+  threads = 1;
+#endif
+  num_threads.store(std::max(threads, 1), std::memory_order_relaxed);
+}
+
+int ThreadsForCost(double cost_ns) { return cost_ns < kMinCostForThreadsNs ? 1 : NumThreads(); }
+
+ParallelRegion::ParallelRegion(int threads) : threads_(threads) {
+  // Nested regions of one kernel (our loop around a library call) hold the token once.
+  if (threads_ > 1 && region_depth++ == 0) { compute_token.Lock(); }
+#if defined(_OPENMP)
+  if (omp_get_max_threads() != threads_) { omp_set_num_threads(threads_); }
+#endif
+}
+
+ParallelRegion::~ParallelRegion() {
+  if (threads_ > 1 && --region_depth == 0) { compute_token.Unlock(); }
+}
+
+void LockForFork() { compute_token.Lock(); }
+
+void UnlockInParent() { compute_token.Unlock(); }
+
+void ResetInChild() {
+  compute_token.Unlock();
+  // The parent's OpenMP team does not exist here, and libgomp would wait for it for ever.
+  SetNumThreads(1);
+}
+
+}  // namespace cpu
+}  // namespace oneflow

@@ -1,0 +1,32 @@
+#include "oneflow/device/stream_clock.h"
+
+#include <bitset>
+
+#include "oneflow/common/mutex.h"
+
+namespace oneflow {
+
+std::atomic<uint64_t> StreamClock::completed_[kMaxStreams];
+
+namespace {
+Mutex allot_mutex;
+std::bitset<kMaxStreams> taken GUARDED_BY(allot_mutex);
+}  // namespace
+
+int StreamClock::Allot() {
+  MutexLock lock(&allot_mutex);
+  for (int i = 0; i < kMaxStreams; ++i) {
+    if (!taken[static_cast<size_t>(i)]) {
+      taken[static_cast<size_t>(i)] = true;
+      return i;
+    }
+  }
+  return -1;
+}
+
+void StreamClock::Return(StreamIndex stream) {
+  MutexLock lock(&allot_mutex);
+  taken[stream] = false;
+}
+
+}  // namespace oneflow

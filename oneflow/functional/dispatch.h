@@ -1,0 +1,38 @@
+// Dispatch: the one road from the functional API to the engine.
+//
+// Checks devices, promotes dtypes, infers metas, allocates, chooses a kernel, hands the call to the
+// vm (later: or appends it to a logical graph), and records the op on the tape.
+//
+// Thread safety: callable from any thread; tensors as their class says. Does not block while it
+// holds the host's lock, except where the vm must wait for run-ahead to shrink (released there).
+#ifndef ONEFLOW_FUNCTIONAL_DISPATCH_H_
+#define ONEFLOW_FUNCTIONAL_DISPATCH_H_
+
+#include "oneflow/core/generator.h"
+#include "oneflow/functional/op_node.h"
+
+namespace oneflow {
+
+// For ops without tensor inputs, and those that draw.
+struct DispatchOptions {
+  Device device;                       // where outputs of an op without inputs go
+  DataType dtype = DataType::kFloat;   // and their dtype, before `infer` has its say
+  GeneratorPtr generator;              // nullptr: the default one
+};
+
+// Runs `op`; fills op.def->num_outputs entries of `outputs`. `attrs` points at the op's attribute
+// struct (copied; its RandomSlot, if it has one, is filled in the copy). An optional input that was
+// not given is a null pointer.
+Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
+                     const void* attrs, TensorPtr* outputs,
+                     const DispatchOptions& options = DispatchOptions());
+
+// In place: output 0 is written into `target` (inputs[0]), which keeps its shape and dtype.
+// RuntimeError if the result would not fit, if target is a leaf that requires grad (while grad mode
+// is on), or if its elements overlap each other.
+Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
+                            const void* attrs);
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_FUNCTIONAL_DISPATCH_H_

@@ -1,0 +1,35 @@
+// The types that an op's attributes may have, all trivially copyable, so that an attribute struct
+// can be copied into an instruction by memcpy.
+//
+// Thread safety: plain values.
+#ifndef ONEFLOW_OP_ATTR_TYPES_H_
+#define ONEFLOW_OP_ATTR_TYPES_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "oneflow/core/dims.h"
+#include "oneflow/core/generator.h"
+#include "oneflow/core/scalar.h"
+
+namespace oneflow {
+
+// A list of integers as an attribute (shape, dims, sizes). `given` is false for an optional list
+// that was not given (None).
+struct IntList {
+  int32_t count = 0;
+  bool given = false;
+  int64_t values[kMaxDims];
+
+  IntList() = default;
+  explicit IntList(const Dims& dims) : count(dims.size()), given(true) {
+    std::memcpy(values, dims.data(), sizeof(int64_t) * static_cast<size_t>(dims.size()));
+  }
+  Dims ToDims() const { return Dims(values, count); }
+};
+
+enum class Reduction : int32_t { kNone, kMean, kSum };
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_OP_ATTR_TYPES_H_

@@ -1,0 +1,78 @@
+// Tensor: a handle over a storage, its meta, and its place in autograd's record.
+//
+// Tensors are shared by TensorPtr and behave as references: copies of the pointer are the same
+// tensor. Views are other tensors over the same storage.
+//
+// Thread safety: immutable parts (storage, meta) may be read by any thread; the autograd part, and
+// SetData, need external locking (in Python: the GIL).
+#ifndef ONEFLOW_TENSOR_TENSOR_H_
+#define ONEFLOW_TENSOR_TENSOR_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "oneflow/common/intrusive_ptr.h"
+#include "oneflow/common/maybe.h"
+#include "oneflow/core/tensor_meta.h"
+#include "oneflow/tensor/autograd_meta.h"
+#include "oneflow/vm/storage.h"
+
+namespace oneflow {
+
+class Tensor : public RefCounted<Tensor> {
+ public:
+  Tensor(StorageRef storage, TensorMeta meta)
+      : storage_(std::move(storage)), meta_(std::move(meta)) {}
+  ~Tensor();
+
+  const TensorMeta& meta() const { return meta_; }
+  const Shape& shape() const { return meta_.shape; }
+  const Strides& strides() const { return meta_.strides; }
+  DataType dtype() const { return meta_.dtype; }
+  Device device() const { return meta_.device; }
+  int ndim() const { return meta_.shape.size(); }
+  int64_t Count() const { return meta_.Count(); }
+  bool contiguous() const { return meta_.contiguous; }
+
+  Storage* storage() const { return storage_.get(); }
+  const StorageRef& storage_ref() const { return storage_; }
+  // Address of element (0, ..., 0). Valid for kernels; the host must sync first (vm).
+  char* data() const {
+    return static_cast<char*>(storage_->data()) + meta_.offset * static_cast<int64_t>(SizeOf(meta_.dtype));
+  }
+
+  // Another tensor over the same storage, without history.
+  TensorPtr Alias() const { return MakeIntrusive<Tensor>(storage_, meta_); }
+  // `x.data = y`: this tensor becomes a handle over y's storage and meta.
+  void SetData(const Tensor& other) {
+    storage_ = other.storage_;
+    meta_ = other.meta_;
+  }
+
+  // Autograd (see autograd_meta.h). autograd() is nullptr for a tensor that never took part.
+  AutogradMeta* autograd() const { return autograd_.get(); }
+  AutogradMeta* MutableAutograd() {
+    if (autograd_ == nullptr) { autograd_ = std::make_unique<AutogradMeta>(); }
+    return autograd_.get();
+  }
+  bool requires_grad() const { return autograd_ != nullptr && autograd_->requires_grad; }
+  bool is_leaf() const { return autograd_ == nullptr || autograd_->grad_fn == nullptr; }
+
+  // The host language's object for this tensor, borrowed; guarded by the host's lock.
+  void* host_object() const { return host_object_; }
+  void set_host_object(void* object) { host_object_ = object; }
+
+ private:
+  StorageRef storage_;
+  TensorMeta meta_;
+  std::unique_ptr<AutogradMeta> autograd_;
+  void* host_object_ = nullptr;
+};
+
+// A contiguous tensor with memory from the device's pool, its values undefined.
+Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dtype, Device device);
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_TENSOR_TENSOR_H_

@@ -1,0 +1,124 @@
+// Storage: the memory behind tensors, with its place in the order of streams, and its poison.
+//
+// Two counts. *Handles* are tensors: when the last one goes, the memory returns to its pool at once
+// (in stream order: queued instructions that still use it run before any reuse). *References*
+// (RefCounted) keep only this record alive, so that a queued instruction can still ask for poison.
+//
+// Poison belongs to the storage: a failed kernel poisons what it would have written, and who reads
+// a poisoned storage gets the root error, every time, until a full overwrite clears it.
+//
+// Thread safety: counts, poison and version are atomic. The use record (last write, last reads) is
+// guarded by the vm's issue lock.
+// Happens-before: a reader that found `last_write()` passed sees the written data (StreamClock).
+#ifndef ONEFLOW_VM_STORAGE_H_
+#define ONEFLOW_VM_STORAGE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "oneflow/common/intrusive_ptr.h"
+#include "oneflow/common/maybe.h"
+#include "oneflow/core/device.h"
+#include "oneflow/device/allocator.h"
+#include "oneflow/device/stream_clock.h"
+
+namespace oneflow {
+
+class StorageRef;
+
+class Storage : public RefCounted<Storage> {
+ public:
+  // Releases memory that is not ours. Called once, by whatever thread drops the last handle.
+  using ReleaseFn = void (*)(void* owner);
+
+  // Memory from the device's pool, at home on `stream`.
+  static Maybe<StorageRef> Allocate(Device device, size_t bytes, StreamIndex stream);
+  // Memory of somebody else, visible to the host by nature.
+  static StorageRef Import(Device device, void* data, size_t bytes, void* owner,
+                           ReleaseFn release);
+  ~Storage();
+
+  void* data() const { return data_; }
+  size_t bytes() const { return bytes_; }
+  Device device() const { return device_; }
+
+  // Memory that Python can see without asking us (imported, or exported to numpy, DLPack, the
+  // buffer protocol): an instruction that touches it completes before the issuing call returns.
+  bool host_visible() const { return host_visible_.load(std::memory_order_relaxed); }
+  void MarkHostVisible() { host_visible_.store(true, std::memory_order_relaxed); }
+
+  // The root error, or nullptr.
+  ErrorPtr poison() const;
+  bool poisoned() const { return poison_.load(std::memory_order_acquire) != nullptr; }
+  // The first poison wins until ClearPoison().
+  void Poison(const ErrorPtr& error);
+  void ClearPoison();
+
+  // Counts writes by in-place ops, for autograd's check of saved tensors.
+  uint32_t version() const { return version_.load(std::memory_order_relaxed); }
+  void BumpVersion() { version_.fetch_add(1, std::memory_order_relaxed); }
+
+  // The use record. REQUIRES the vm's issue lock.
+  StreamPoint last_write() const { return last_write_; }
+  const StreamPoint& first_read() const { return first_read_; }
+  const std::vector<StreamPoint>& more_reads() const { return more_reads_; }
+  void RecordWrite(StreamPoint point);
+  void RecordRead(StreamPoint point);
+
+ private:
+  friend class StorageRef;
+  Storage(Device device, void* data, size_t bytes) : data_(data), bytes_(bytes), device_(device) {}
+
+  void AddHandle() { handles_.fetch_add(1, std::memory_order_relaxed); }
+  void DropHandle();
+  void FreeMemory();
+
+  void* data_;
+  size_t bytes_;
+  MemoryBlock* block_ = nullptr;
+  Allocator* allocator_ = nullptr;
+  StreamIndex home_ = 0;
+  Device device_;
+  std::atomic<bool> host_visible_{false};
+  std::atomic<uint32_t> version_{0};
+  std::atomic<int32_t> handles_{0};
+  std::atomic<const Error*> poison_{nullptr};  // owns one reference
+  StreamPoint last_write_;
+  StreamPoint first_read_;
+  std::vector<StreamPoint> more_reads_;  // other streams than first_read_'s: rare
+  void* owner_ = nullptr;
+  ReleaseFn release_ = nullptr;
+};
+
+// A handle: keeps the memory, not only the record.
+class StorageRef {
+ public:
+  StorageRef() = default;
+  explicit StorageRef(Storage* storage) : storage_(storage) {
+    if (storage_ != nullptr) { storage_->AddHandle(); }
+  }
+  StorageRef(const StorageRef& other) : StorageRef(other.storage_) {}
+  StorageRef(StorageRef&& other) noexcept : storage_(other.storage_) { other.storage_ = nullptr; }
+  StorageRef& operator=(StorageRef other) noexcept {
+    std::swap(storage_, other.storage_);
+    return *this;
+  }
+  ~StorageRef() {
+    if (storage_ != nullptr) { storage_->DropHandle(); }
+  }
+
+  Storage* get() const { return storage_; }
+  Storage* operator->() const { return storage_; }
+  explicit operator bool() const { return storage_ != nullptr; }
+
+ private:
+  Storage* storage_ = nullptr;
+};
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_VM_STORAGE_H_
