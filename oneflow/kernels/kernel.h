@@ -48,7 +48,7 @@ struct KernelCall {
   const ArrayView* outputs = nullptr;
   int num_inputs = 0;
   int num_outputs = 0;
-  const void* attrs = nullptr;  // the op's attribute struct (generated, op/attrs.h)
+  const void* attrs = nullptr;  // the op's attribute struct (kernels/attrs.h)
   void* scratch = nullptr;      // as many bytes as the kernel's scratch function asked for
   size_t scratch_bytes = 0;
   void* native_stream = nullptr;  // cudaStream_t on CUDA

@@ -2,8 +2,8 @@
 // can be copied into an instruction by memcpy.
 //
 // Thread safety: plain values.
-#ifndef ONEFLOW_OP_ATTR_TYPES_H_
-#define ONEFLOW_OP_ATTR_TYPES_H_
+#ifndef ONEFLOW_KERNELS_ATTR_TYPES_H_
+#define ONEFLOW_KERNELS_ATTR_TYPES_H_
 
 #include <cstdint>
 #include <cstring>
@@ -32,4 +32,4 @@ enum class Reduction : int32_t { kNone, kMean, kSum };
 
 }  // namespace oneflow
 
-#endif  // ONEFLOW_OP_ATTR_TYPES_H_
+#endif  // ONEFLOW_KERNELS_ATTR_TYPES_H_
