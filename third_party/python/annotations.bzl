@@ -1,0 +1,69 @@
+"""What the lock's wheels give besides their Python packages: C++ targets, and fewer files."""
+
+load("@rules_python//python:pip.bzl", "package_annotation")
+
+# Tests and their data inside wheels: thousands of files that every test's runfiles would link.
+_NO_TESTS = ["site-packages/**/tests/**"]
+
+def _without_tests(additive_build_content = None):
+    return package_annotation(
+        additive_build_content = additive_build_content,
+        data_exclude_glob = _NO_TESTS,
+        srcs_exclude_glob = _NO_TESTS,
+    )
+
+_PYBIND11 = """
+cc_library(
+    name = "headers",
+    hdrs = glob(["site-packages/pybind11/include/**/*.h"]),
+    includes = ["site-packages/pybind11/include"],
+)
+"""
+
+_NUMPY = """
+cc_library(
+    name = "headers",
+    hdrs = glob(["site-packages/numpy/_core/include/numpy/**/*.h"]),
+    includes = ["site-packages/numpy/_core/include"],
+)
+"""
+
+_ONEDNN = """
+filegroup(
+    name = "lib",
+    srcs = ["data/lib/libdnnl.so.3"],
+)
+
+cc_library(
+    name = "shared",
+    srcs = [":lib"],
+)
+"""
+
+_ONEDNN_DEVEL = """
+cc_library(
+    name = "headers",
+    hdrs = glob(["data/include/**/*.h", "data/include/**/*.hpp"]),
+    includes = ["data/include"],
+)
+"""
+
+_FMT = """
+cc_library(
+    name = "headers",
+    hdrs = glob(["site-packages/cmeel.prefix/include/fmt/*.h"]),
+    defines = ["FMT_HEADER_ONLY=1"],
+    includes = ["site-packages/cmeel.prefix/include"],
+)
+"""
+
+ANNOTATIONS = {
+    "cmeel-fmt": package_annotation(additive_build_content = _FMT),
+    "matplotlib": _without_tests(),
+    "numpy": _without_tests(_NUMPY),
+    "onednn-cpu-gomp": package_annotation(additive_build_content = _ONEDNN),
+    "onednn-devel-cpu-gomp": package_annotation(additive_build_content = _ONEDNN_DEVEL),
+    "pybind11": package_annotation(additive_build_content = _PYBIND11),
+    "scikit-learn": _without_tests(),
+    "scipy": _without_tests(),
+}

@@ -1,0 +1,91 @@
+"""The interpreter that the build is for, and the pip that installs the lock."""
+
+def _run(ctx, arguments, what, environment = {}):
+    result = ctx.execute(arguments, environment = environment)
+    if result.return_code != 0:
+        fail("{}: {}{}".format(what, result.stdout, result.stderr))
+    return result.stdout.strip()
+
+def _interpreter_impl(ctx):
+    interpreter = ctx.os.environ.get("ONEFLOW_PYTHON", "")
+    if not interpreter:
+        found = ctx.which("python3")
+        if not found:
+            fail("no python3 on PATH, and ONEFLOW_PYTHON is not set")
+        interpreter = str(found)
+    facts = json.decode(_run(
+        ctx,
+        [interpreter, "-E", "-s", str(ctx.path(ctx.attr._describe))],
+        "cannot ask " + interpreter,
+    ))
+    if not ctx.path(facts["include"]).get_child("Python.h").exists:
+        fail("{} has no C headers (Python.h) in {}; install them (on Debian: apt-get install python3-dev)".format(
+            facts["executable"],
+            facts["include"],
+        ))
+
+    # A script and not a link: through a link the interpreter may not find its own library.
+    ctx.file("python", "#!/bin/sh\nexec '{}' \"$@\"\n".format(facts["executable"]), executable = True)
+    ctx.symlink(facts["include"], "include")
+    has_library = bool(facts["library"])
+    if has_library:
+        ctx.symlink(facts["library"], "lib/" + facts["library"].rpartition("/")[2])
+    ctx.file("python.bzl", "".join([
+        "\"\"\"Facts of the selected interpreter.\"\"\"\n\n",
+        "PYTHON_VERSION = \"{}\"\n".format(facts["version"]),
+        "PYTHON_EXECUTABLE = \"{}\"\n".format(facts["executable"]),
+        "PYTHON_EXT_SUFFIX = \"{}\"\n".format(facts["ext_suffix"]),
+        "PYTHON_HAS_LIBRARY = {}\n".format(has_library),
+    ]))
+    ctx.template("BUILD.bazel", ctx.attr._build_file, substitutions = {"{{EXECUTABLE}}": facts["executable"]})
+
+python_interpreter = repository_rule(
+    doc = "The interpreter in $ONEFLOW_PYTHON (tools/bazel sets it), else python3: toolchain, headers, library.",
+    implementation = _interpreter_impl,
+    attrs = {
+        "_build_file": attr.label(default = "//third_party/python:interpreter.BUILD.template", allow_single_file = True),
+        "_describe": attr.label(default = "//third_party/python:describe.py", allow_single_file = True),
+    },
+    environ = ["ONEFLOW_PYTHON", "PATH"],
+    local = True,
+)
+
+_WHEEL_BUILD = """
+load("@rules_python//python:defs.bzl", "py_library")
+
+py_library(
+    name = "lib",
+    srcs = glob(["**/*.py"]),
+    data = glob(["**/*"], exclude = ["**/*.py", "**/* *", "BUILD.bazel", "WORKSPACE", "*.whl"]),
+    imports = ["."],
+    visibility = ["//visibility:public"],
+)
+"""
+
+def _pip_bootstrap_impl(ctx):
+    interpreter = ctx.path(ctx.attr.interpreter)
+    cache = ctx.os.environ.get("ONEFLOW_BAZEL_CACHE", "") or str(ctx.path("cache"))
+    script = ctx.path(ctx.attr._bootstrap)
+    wheel = _run(
+        ctx,
+        [interpreter, "-E", "-s", "-B", str(script), str(ctx.path(ctx.attr.lock)), cache],
+        "cannot get pip",
+    )
+    ctx.symlink(wheel, "pip.zip")
+    ctx.extract("pip.zip")
+    ctx.file("BUILD.bazel", _WHEEL_BUILD)
+
+pip_bootstrap = repository_rule(
+    doc = """The pip in `lock`, for pip_parse.
+
+rules_python 0.22.1 brings a pip that does not start under Python 3.12 and newer, so this takes the name of its repository.
+""",
+    implementation = _pip_bootstrap_impl,
+    attrs = {
+        "interpreter": attr.label(mandatory = True),
+        "lock": attr.label(mandatory = True),
+        "_bootstrap": attr.label(default = "//third_party/python:bootstrap_pip.py", allow_single_file = True),
+        "_debian": attr.label(default = "//tools/launcher:debian.py", allow_single_file = True),
+    },
+    environ = ["ONEFLOW_BAZEL_CACHE", "ONEFLOW_PYTHON"],
+)

@@ -1,0 +1,114 @@
+"""The work of tools/bazel: set the machine up, then become the real Bazel."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import find_bazel
+import options
+import python_select
+import repositories
+from errors import LauncherError
+from find_bazel import Bazel
+
+WORKSPACE = Path(__file__).resolve().parent.parent.parent
+
+# Commands that compile, and so need a C++ compiler before anything else is fetched.
+_COMPILING = ("build", "test", "run", "coverage")
+
+# Set for what we call: a launcher that calls tools/bazel again ends there.
+_GUARD = "ONEFLOW_BAZEL_LAUNCHER"
+
+
+def main(args: list[str]) -> int:
+    """Runs Bazel with `args`; returns only on an error."""
+    try:
+        parsed = options.parse(args)
+        if parsed.help:
+            print(options.HELP, end="")
+            return 0
+        _become_bazel(parsed)
+    except LauncherError as error:
+        print(f"tools/bazel: {error}", file=sys.stderr)
+    return 1
+
+
+def _become_bazel(parsed: options.Options) -> None:
+    if os.environ.get(_GUARD):
+        raise LauncherError("called by the Bazel that it started; BAZEL_REAL must name the real Bazel")
+    if options.command_of(parsed.bazel_args) in _COMPILING:
+        check_compiler()
+    cache = cache_folder(parsed.cache)
+    python = python_select.select(parsed.python or os.environ.get("ONEFLOW_PYTHON"))
+    bazel = find_bazel.find(WORKSPACE)
+    rc = write_rc(rc_lines(bazel, python, cache), cache)
+    env = dict(os.environ, BAZELISK_SKIP_WRAPPER="true")
+    env.pop("BAZEL_REAL", None)
+    env[_GUARD] = "1"
+    for name in ("PYTHONPATH", "PYTHONHOME"):
+        env.pop(name, None)
+    sys.stdout.flush()
+    os.execve(bazel.path, ["bazel", f"--bazelrc={rc}", *parsed.bazel_args], env)
+
+
+def check_compiler() -> None:
+    """Raises LauncherError on a machine without a C++ compiler."""
+    named = os.environ.get("CC")
+    if named:
+        if not shutil.which(named):
+            raise LauncherError(f"CC={named} names no compiler on this machine")
+        return
+    if not (shutil.which("gcc") and shutil.which("g++")) and not shutil.which("clang++"):
+        raise LauncherError("no C++ compiler on this machine; install g++ 12 or newer (on Debian: apt-get install g++)")
+
+
+def cache_folder(given: str | None) -> Path:
+    """The folder outside the checkout for downloads and build results; made if missing."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    folder = Path(given).expanduser().absolute() if given else Path(base) / "oneflow-bazel"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LauncherError(f"cannot make the cache folder {folder}: {error.strerror}; see --of_cache") from None
+    return folder
+
+
+def rc_lines(bazel: Bazel, python: Path, cache: Path) -> list[str]:
+    """What this machine and this Bazel need beyond .bazelrc."""
+    lines = [
+        f"build --disk_cache={cache / 'disk'}",
+        f"build --repo_env=ONEFLOW_PYTHON={python}",
+        f"build --repo_env=ONEFLOW_BAZEL_CACHE={cache}",
+    ]
+    lines = [line.replace("build", command, 1) for line in lines for command in _commands_for(line)]
+    if bazel.version < (5,):
+        lines.append("build --nosandbox_debug")
+    if bazel.version >= (7,):
+        lines += ["common --noenable_bzlmod", "common --enable_workspace"]
+    lines += [f"common --override_repository={name}={path}" for name, path in repositories.overrides(bazel, cache).items()]
+    return lines
+
+
+def _commands_for(line: str) -> list[str]:
+    # Repository rules run in queries too; a disk cache is an option of building commands only.
+    return ["build", "query", "fetch", "sync"] if "--repo_env" in line else ["build"]
+
+
+def write_rc(lines: list[str], cache: Path) -> Path:
+    """Writes `lines` to an rc file named after their content, so that calls beside each other never clash."""
+    text = "\n".join(lines) + "\n"
+    file = cache / "rc" / (hashlib.sha256(text.encode()).hexdigest()[:16] + ".bazelrc")
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        temporary = file.with_suffix(f".{os.getpid()}")
+        temporary.write_text(text)
+        os.replace(temporary, file)
+    return file
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
