@@ -15,7 +15,7 @@
 
 namespace oneflow {
 
-// copy, sub, mul, div, eq, relu, relu_backward: nothing to say.
+// copy, mul, div, eq, relu, relu_backward, linear: nothing to say.
 struct NoAttrs {};
 
 // out[i] = value.
@@ -44,7 +44,7 @@ struct UniformAttrs {
   RandomSlot slot;
 };
 
-// out = x + alpha * y (add), x - alpha * y (sub).
+// add: x + alpha * y. sub: x - alpha * y.
 struct AddAttrs {
   Scalar alpha = Scalar(1);
 };

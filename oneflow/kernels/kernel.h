@@ -24,6 +24,7 @@ namespace oneflow {
 
 // A strided array in memory. `data` points at element (0, ..., 0); strides count elements and are
 // never negative. Borrowed: shape and strides live as long as the call.
+// An optional input that was not given has `given == false` and nothing else set.
 struct ArrayView {
   void* data = nullptr;
   const int64_t* shape = nullptr;
@@ -31,6 +32,7 @@ struct ArrayView {
   int ndim = 0;
   DataType dtype = DataType::kFloat;
   bool contiguous = false;
+  bool given = true;
 
   template <typename T>
   T* Data() const {
@@ -58,8 +60,12 @@ struct KernelCall {
   const Attrs& GetAttrs() const {
     return *static_cast<const Attrs*>(attrs);
   }
+  bool HasInput(int i) const { return i < num_inputs && inputs[i].given; }
 };
 
+// An output is either the very array of an input (same data, shape and strides: in place) or shares
+// no byte with any input. Inputs of elementwise ops need not have the output's shape, only one that
+// broadcasts to it.
 using KernelFn = Maybe<void> (*)(const KernelCall& call);
 // May this kernel serve the call? Sees dtypes, shapes, strides, attributes; data pointers are null.
 // A refusal gives a short reason, shown in verbose mode (ONEFLOW_KERNEL_VERBOSE=1) and in the error
@@ -67,6 +73,7 @@ using KernelFn = Maybe<void> (*)(const KernelCall& call);
 using KernelAcceptFn = const char* (*)(const KernelCall& call);
 // Estimated serial time in nanoseconds.
 using KernelCostFn = double (*)(const KernelCall& call);
+// Bytes of scratch, aligned to 64; sees `threads` as the run will.
 using KernelScratchFn = size_t (*)(const KernelCall& call);
 
 struct Kernel {
