@@ -1,9 +1,10 @@
-"""Gets the pip wheel that `pip.lock` pins, with whatever pip this machine has, and prints the wheel's path.
+"""Gets the pip wheel that `pip.lock` pins, with whatever pip this machine has, and prints the
+wheel's path.
 
     bootstrap_pip.py LOCK CACHE
 
-An interpreter has a pip of its own, or the wheel that `ensurepip` carries. Debian's has neither until `python3-venv` is
-installed; there the archive's `python3-pip-whl` is unpacked, not installed.
+An interpreter has a pip of its own, or the wheel that `ensurepip` carries. Debian's has neither
+until `python3-venv` is installed; there the archive's `python3-pip-whl` is unpacked, not installed.
 """
 
 import glob
@@ -16,15 +17,21 @@ import tempfile
 
 
 def find_pip(scratch: str) -> str:
-    """What to put on PYTHONPATH so that `python -m pip` starts; empty if the interpreter's own does."""
-    own = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False)
+    """What to put on PYTHONPATH so that `python -m pip` starts; empty if the interpreter's own
+    does.
+    """
+    own = subprocess.run(
+        [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
+    )
     if own.returncode == 0:
         return ""
     patterns = ["/usr/share/python-wheels/pip-*.whl"]
     try:
         import ensurepip
 
-        patterns.insert(0, os.path.join(os.path.dirname(ensurepip.__file__), "_bundled", "pip-*.whl"))
+        patterns.insert(
+            0, os.path.join(os.path.dirname(ensurepip.__file__), "_bundled", "pip-*.whl")
+        )
     except ImportError:
         pass
     if shutil.which("apt-get") and shutil.which("dpkg-deb"):
@@ -53,14 +60,26 @@ def main() -> None:
     """The script's entry; see the module's text."""
     lock, cache = sys.argv[1:]
     with open(lock, encoding="utf-8") as file:
-        sha256 = re.search(r"sha256:([0-9a-f]{64})", file.read()).group(1)
+        pins = re.findall(r"sha256:([0-9a-f]{64})", file.read())
+    sha256 = pins[0]
     wheel = os.path.join(cache, "archives", sha256)
     if not os.path.exists(wheel):
         os.makedirs(os.path.dirname(wheel), exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as scratch:
             env = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PYTHONNOUSERSITE="1")
             env["PYTHONPATH"] = find_pip(scratch)
-            command = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes", "-r", lock, "-d", scratch]
+            command = [
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--no-deps",
+                "--require-hashes",
+                "-r",
+                lock,
+                "-d",
+                scratch,
+            ]
             result = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
             if result.returncode != 0:
                 raise SystemExit(f"{' '.join(command)} failed: {result.stderr}")

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from third_party.tests import smoke_extension
+from third_party.tests import smoke_extension  # type: ignore[attr-defined]
 
 
 def test_onednn_is_the_pinned_version() -> None:

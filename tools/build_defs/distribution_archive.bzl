@@ -3,6 +3,13 @@
 Debian keeps upstream's archives as they are, so that one sha256 serves both ways.
 """
 
+_FETCH = """
+import sys
+sys.path[0] = sys.argv[1]
+from tools.launcher import debian
+sys.exit(debian.main(sys.argv[2:]))
+"""
+
 def _impl(ctx):
     python = ctx.which("python3")
     apt = ctx.which("apt-get")
@@ -13,7 +20,9 @@ def _impl(ctx):
             "-E",
             "-s",
             "-B",
-            str(ctx.path(ctx.attr._debian)),
+            "-c",
+            _FETCH,
+            str(ctx.path(ctx.attr._debian).dirname.dirname.dirname),
             "source",
             ctx.attr.debian_package,
             ",".join(ctx.attr.debian_suites),

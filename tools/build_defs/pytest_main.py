@@ -1,23 +1,28 @@
 """The main of every Python test: runs pytest over the files that it is given.
 
-No test at all is a failure (pytest's own status 5), and so is one that was skipped or is expected to fail: neither is allowed here.
+No test at all is a failure (pytest's own status 5), and so is one that was skipped or is expected
+to fail: neither is allowed here.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 
 class NoSkips:
-    """Turns a skipped or expected failure into a failure, so that a green run means that every test ran."""
+    """Turns a skipped or expected failure into a failure, so that a green run means that every
+    test ran.
+    """
 
     @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_makereport(self, item, call):
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
         """Rewrites the report of one phase of a test."""
-        outcome = yield
+        outcome: Any = yield
         report = outcome.get_result()
         if report.skipped:
             report.outcome = "failed"

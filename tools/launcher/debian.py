@@ -1,11 +1,12 @@
 """Fetches one pinned package from the Debian archive that this machine already uses.
 
-apt is given, for one call, a copy of the machine's own source entry with the suite replaced; nothing is installed and no
-setting of the machine changes. Every file is checked against its sha256, and kept in a folder under that name.
+apt is given, for one call, a copy of the machine's own source entry with the suite replaced;
+nothing is installed and no setting of the machine changes. Every file is checked against its
+sha256, and kept in a folder under that name.
 
-Also a script, for repository rules:
-    debian.py source PACKAGE SUITES SHA256 CACHE OUT      the upstream archive of a source package
-    debian.py binary PACKAGE SUITES SHA256 CACHE OUT      a .deb
+Repository rules call main() with these words:
+    source PACKAGE SUITES SHA256 CACHE OUT      the upstream archive of a source package
+    binary PACKAGE SUITES SHA256 CACHE OUT      a .deb
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from errors import LauncherError
+from tools.launcher.errors import LauncherError
 
 _SOURCE_FILES = "/etc/apt"
 
@@ -27,7 +28,8 @@ _SOURCE_FILES = "/etc/apt"
 def fetch(kind: str, package: str, suites: list[str], sha256: str, cache: Path) -> Path:
     """The file with this `sha256` that belongs to `package` in the first of `suites` that has it.
 
-    `kind` is "source" (the package's upstream archive) or "binary" (its .deb). Raises LauncherError when no suite has it.
+    `kind` is "source" (the package's upstream archive) or "binary" (its .deb). Raises LauncherError
+    when no suite has it.
     """
     archive = cache / "archives" / sha256
     if archive.exists():
@@ -53,14 +55,19 @@ def apt_sources() -> str:
 
 
 def source_entry(text: str) -> dict[str, str]:
-    """The address and key of the machine's main Debian archive: keys `uri`, `signed_by` (may be empty).
+    """The address and key of the machine's main Debian archive: keys `uri`, `signed_by` (may be
+    empty).
 
     Raises LauncherError when `text` names no Debian archive.
     """
     for stanza in re.split(r"\n\s*\n", text):
         fields = dict(re.findall(r"^([A-Za-z-]+):[ \t]*(.*?)[ \t]*$", stanza, re.M))
         uri = fields.get("URIs", "").split(" ")[0]
-        if "deb" in fields.get("Types", "").split() and _is_main_archive(uri) and fields.get("Enabled") != "no":
+        if (
+            "deb" in fields.get("Types", "").split()
+            and _is_main_archive(uri)
+            and fields.get("Enabled") != "no"
+        ):
             return {"uri": uri, "signed_by": fields.get("Signed-By", "")}
     for line in text.splitlines():
         match = re.match(r"deb\s+(?:\[(.*?)\]\s+)?(\S+)\s+\S+\s+main\b", line)
@@ -74,12 +81,15 @@ def _is_main_archive(uri: str) -> bool:
     return re.search(r"/debian/?$", uri) is not None
 
 
-def _fetch_from(kind: str, package: str, suite: str, sha256: str, cache: Path, entry: dict[str, str]) -> Path:
+def _fetch_from(
+    kind: str, package: str, suite: str, sha256: str, cache: Path, entry: dict[str, str]
+) -> Path:
     lists = cache / "apt" / f"{suite}-{kind}"
     options = _apt_options(lists, suite, kind, entry)
     action = ["download", package] if kind == "binary" else ["source", "--download-only", package]
     with tempfile.TemporaryDirectory(dir=cache) as folder:
-        # The lists take a second to fetch and are only read when an archive is missing from the cache, so never reused.
+        # The lists take a second to fetch and are only read when an archive is missing from the
+        # cache, so never reused.
         _apt([*options, "update"], folder)
         _apt([*options, *action], folder)
         for file in sorted(Path(folder).iterdir()):
@@ -102,7 +112,12 @@ def _apt_options(lists: Path, suite: str, kind: str, entry: dict[str, str]) -> l
     parts = lists / "sources"
     (lists / "lists" / "partial").mkdir(parents=True, exist_ok=True)
     parts.mkdir(parents=True, exist_ok=True)
-    lines = [f"Types: {'deb' if kind == 'binary' else 'deb-src'}", f"URIs: {entry['uri']}", f"Suites: {suite}", "Components: main"]
+    lines = [
+        f"Types: {'deb' if kind == 'binary' else 'deb-src'}",
+        f"URIs: {entry['uri']}",
+        f"Suites: {suite}",
+        "Components: main",
+    ]
     if entry["signed_by"]:
         lines.append(f"Signed-By: {entry['signed_by']}")
     (parts / "copied.sources").write_text("\n".join(lines) + "\n")
@@ -121,15 +136,24 @@ def _apt_options(lists: Path, suite: str, kind: str, entry: dict[str, str]) -> l
 
 def _apt(arguments: list[str], folder: str) -> None:
     result = subprocess.run(
-        ["apt-get", "-q", *arguments], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        ["apt-get", "-q", *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if result.returncode != 0:
-        lines = [line for line in (result.stderr + result.stdout).splitlines() if line.startswith("E:")]
-        raise LauncherError("apt-get " + (lines[0] if lines else f"failed with status {result.returncode}"))
+        lines = [
+            line for line in (result.stderr + result.stdout).splitlines() if line.startswith("E:")
+        ]
+        raise LauncherError(
+            "apt-get " + (lines[0] if lines else f"failed with status {result.returncode}")
+        )
 
 
 def main(args: list[str]) -> int:
-    """The script's entry; see the module's text."""
+    """Fetches one package; see the module's text for `args`. Returns the exit status."""
     kind, package, suites, sha256, cache, out = args
     try:
         Path(cache).mkdir(parents=True, exist_ok=True)
@@ -138,7 +162,3 @@ def main(args: list[str]) -> int:
         print(error, file=sys.stderr)
         return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from errors import LauncherError
+from tools.launcher.errors import LauncherError
 
 # Debian's package sets no version in its 4.2.3.
 _UNNAMED_VERSION = (4, 2, 3)
@@ -28,7 +28,8 @@ class Bazel:
 def find(workspace: Path) -> Bazel:
     """The Bazel to run; on Debian it is installed if there is none.
 
-    Order: what a launcher passed in BAZEL_REAL, a Bazel beside Debian's launcher, bazelisk, any `bazel` on PATH.
+    Order: what a launcher passed in BAZEL_REAL, a Bazel beside Debian's launcher, bazelisk, any
+    `bazel` on PATH.
     """
     bazel = _search(workspace)
     if bazel is None and shutil.which("apt-get") and Path("/etc/debian_version").exists():
@@ -43,7 +44,9 @@ def find(workspace: Path) -> Bazel:
 
 
 def parse_version(text: str) -> tuple[int, ...]:
-    """The version in the output of `bazel --version`, such as `bazel 7.7.1` or Debian's `bazel no_version`."""
+    """The version in the output of `bazel --version`, such as `bazel 7.7.1` or Debian's `bazel
+    no_version`.
+    """
     match = re.search(r"(\d+)\.(\d+)\.(\d+)", text)
     return tuple(int(part) for part in match.groups()) if match else _UNNAMED_VERSION
 
@@ -62,7 +65,8 @@ def _search(workspace: Path) -> Bazel | None:
     if bazelisk:
         return Bazel(bazelisk, _wanted_version(workspace), is_bazelisk=True)
     if on_path:
-        # A `bazel` that is bazelisk by another name calls tools/bazel; the variable that main.py sets stops it.
+        # A `bazel` that is bazelisk by another name calls tools/bazel; the variable that main.py
+        # sets stops it.
         return Bazel(on_path, _wanted_version(workspace), is_bazelisk=True)
     return None
 
@@ -99,7 +103,12 @@ def _install_debian_package() -> None:
     for command in (["apt-get", "update"], install):
         env = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
         result = subprocess.run(
-            sudo + command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+            sudo + command,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
         if result.returncode != 0:
             tail = result.stdout.decode(errors="replace").strip().splitlines()[-1:]

@@ -8,20 +8,19 @@ import shutil
 import sys
 from pathlib import Path
 
-import find_bazel
-import options
-import python_select
-import repositories
-from errors import LauncherError
-from find_bazel import Bazel
+from tools.launcher import find_bazel, options, python_select, repositories
+from tools.launcher.errors import LauncherError
+from tools.launcher.find_bazel import Bazel
 
 WORKSPACE = Path(__file__).resolve().parent.parent.parent
 
 # Commands that compile, and so need a C++ compiler before anything else is fetched.
 _COMPILING = ("build", "test", "run", "coverage")
 
-# Set for what we call: a launcher that calls tools/bazel again ends there.
-_GUARD = "ONEFLOW_BAZEL_LAUNCHER"
+# How deep tools/bazel is inside itself: a program under `run` may call it again, but a `bazel` on PATH
+# that does nothing else than call it would do so for ever.
+_DEPTH = "ONEFLOW_BAZEL_DEPTH"
+_DEEPEST = 8
 
 
 def main(args: list[str]) -> int:
@@ -38,8 +37,9 @@ def main(args: list[str]) -> int:
 
 
 def _become_bazel(parsed: options.Options) -> None:
-    if os.environ.get(_GUARD):
-        raise LauncherError("called by the Bazel that it started; BAZEL_REAL must name the real Bazel")
+    depth = int(os.environ.get(_DEPTH) or 0)
+    if depth >= _DEEPEST:
+        raise LauncherError("the bazel on PATH only calls tools/bazel again; install a real one")
     if options.command_of(parsed.bazel_args) in _COMPILING:
         check_compiler()
     cache = cache_folder(parsed.cache)
@@ -48,7 +48,7 @@ def _become_bazel(parsed: options.Options) -> None:
     rc = write_rc(rc_lines(bazel, python, cache), cache)
     env = dict(os.environ, BAZELISK_SKIP_WRAPPER="true")
     env.pop("BAZEL_REAL", None)
-    env[_GUARD] = "1"
+    env[_DEPTH] = str(depth + 1)
     for name in ("PYTHONPATH", "PYTHONHOME"):
         env.pop(name, None)
     sys.stdout.flush()
@@ -63,7 +63,10 @@ def check_compiler() -> None:
             raise LauncherError(f"CC={named} names no compiler on this machine")
         return
     if not (shutil.which("gcc") and shutil.which("g++")) and not shutil.which("clang++"):
-        raise LauncherError("no C++ compiler on this machine; install g++ 12 or newer (on Debian: apt-get install g++)")
+        raise LauncherError(
+            "no C++ compiler on this machine; install g++ 12 or newer (on Debian: apt-get install "
+            "g++)"
+        )
 
 
 def cache_folder(given: str | None) -> Path:
@@ -73,7 +76,9 @@ def cache_folder(given: str | None) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LauncherError(f"cannot make the cache folder {folder}: {error.strerror}; see --of_cache") from None
+        raise LauncherError(
+            f"cannot make the cache folder {folder}: {error.strerror}; see --of_cache"
+        ) from None
     return folder
 
 
@@ -89,7 +94,10 @@ def rc_lines(bazel: Bazel, python: Path, cache: Path) -> list[str]:
         lines.append("build --nosandbox_debug")
     if bazel.version >= (7,):
         lines += ["common --noenable_bzlmod", "common --enable_workspace"]
-    lines += [f"common --override_repository={name}={path}" for name, path in repositories.overrides(bazel, cache).items()]
+    lines += [
+        f"common --override_repository={name}={path}"
+        for name, path in repositories.overrides(bazel, cache).items()
+    ]
     return lines
 
 
@@ -99,7 +107,9 @@ def _commands_for(line: str) -> list[str]:
 
 
 def write_rc(lines: list[str], cache: Path) -> Path:
-    """Writes `lines` to an rc file named after their content, so that calls beside each other never clash."""
+    """Writes `lines` to an rc file named after their content, so that calls beside each other
+    never clash.
+    """
     text = "\n".join(lines) + "\n"
     file = cache / "rc" / (hashlib.sha256(text.encode()).hexdigest()[:16] + ".bazelrc")
     if not file.exists():
@@ -108,7 +118,3 @@ def write_rc(lines: list[str], cache: Path) -> Path:
         temporary.write_text(text)
         os.replace(temporary, file)
     return file
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

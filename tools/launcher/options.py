@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from errors import LauncherError
+from tools.launcher.errors import LauncherError
 
 PREFIX = "--of_"
 
@@ -12,10 +12,10 @@ HELP = """\
 tools/bazel [BAZEL STARTUP OPTIONS] COMMAND [BAZEL OPTIONS]
 
 Passes everything on to Bazel, after it made sure that Bazel and its rules are there. Its own flags:
-  --of_python=3.12     the Python to build for and test with: 3.10 to 3.13, or the path of an interpreter
-                       (default: $ONEFLOW_PYTHON, else the python3 on PATH)
-  --of_cache=DIR       where downloads and build results are kept (default: $XDG_CACHE_HOME/oneflow-bazel,
-                       else ~/.cache/oneflow-bazel)
+  --of_python=3.12     the Python to build for and test with: 3.10 to 3.13, or the path of an
+                       interpreter (default: $ONEFLOW_PYTHON, else the python3 on PATH)
+  --of_cache=DIR       where downloads and build results are kept
+                       (default: $XDG_CACHE_HOME/oneflow-bazel, else ~/.cache/oneflow-bazel)
   --of_help            this text
 """
 
@@ -31,7 +31,8 @@ class Options:
 
 
 def parse(args: list[str]) -> Options:
-    """Takes the `--of_` flags out of `args`; those after a lone `--` belong to the program that is run.
+    """Takes the `--of_` flags out of `args`; those after a lone `--` belong to the program that is
+    run.
 
     Raises LauncherError for an unknown flag, and for a flag without its value.
     """

@@ -8,19 +8,24 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from errors import LauncherError
+from tools.launcher.errors import LauncherError
 
 OLDEST = (3, 10)
 NEWEST = (3, 13)
 
-# The base interpreter, so that a virtual environment that happens to be active does not leak into the build.
-_ASK = "import sys; print('%d.%d' % sys.version_info[:2], getattr(sys, '_base_executable', sys.executable))"
+# The base interpreter, so that a virtual environment that happens to be active does not leak into
+# the build.
+_ASK = (
+    "import sys;"
+    "print('%d.%d' % sys.version_info[:2], getattr(sys, '_base_executable', sys.executable))"
+)
 
 
 def select(wanted: str | None) -> Path:
     """The interpreter for `wanted`: "3.12", "3.12.1", a path, or None for the default.
 
-    The default is the first `python3` on PATH that is new enough, then the newest that PATH or pyenv has.
+    The default is the first `python3` on PATH that is new enough, then the newest that PATH or
+    pyenv has.
     """
     if wanted and "/" in wanted:
         return _checked(Path(wanted).expanduser(), wanted)
@@ -34,18 +39,26 @@ def select(wanted: str | None) -> Path:
         candidate = _candidate(f"3.{minor}")
         if candidate:
             return candidate
-    raise LauncherError("no Python 3.10 to 3.13 on PATH or in pyenv; install one, or give its path: --of_python=PATH")
+    raise LauncherError(
+        "no Python 3.10 to 3.13 on PATH or in pyenv; install one, or give its path: "
+        "--of_python=PATH"
+    )
 
 
 def _by_version(wanted: str) -> Path:
     if not re.fullmatch(r"3\.\d+(\.\d+)?", wanted):
-        raise LauncherError(f"--of_python expects a version such as 3.12, or a path with a slash; got {wanted}")
+        raise LauncherError(
+            f"--of_python expects a version such as 3.12, or a path with a slash; got {wanted}"
+        )
     minor = int(wanted.split(".")[1])
     if not OLDEST <= (3, minor) <= NEWEST:
         raise LauncherError(f"--of_python expects 3.10 to 3.13, got {wanted}")
     candidate = _candidate(wanted)
     if candidate is None:
-        raise LauncherError(f"no Python {wanted} on PATH or in pyenv; install it, or give its path: --of_python=PATH")
+        raise LauncherError(
+            f"no Python {wanted} on PATH or in pyenv; install it, or give its path: "
+            "--of_python=PATH"
+        )
     return candidate
 
 
@@ -67,7 +80,9 @@ def _candidate(wanted: str) -> Path | None:
 
 def _pyenv_versions(wanted: str) -> list[Path]:
     root = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
-    folders = [f for f in root.glob(f"{wanted}*") if f.name == wanted or f.name.startswith(wanted + ".")]
+    folders = [
+        f for f in root.glob(f"{wanted}*") if f.name == wanted or f.name.startswith(wanted + ".")
+    ]
     return sorted(folders, key=lambda f: [int(n) for n in re.findall(r"\d+", f.name)], reverse=True)
 
 
@@ -75,7 +90,9 @@ def _ask(path: Path) -> tuple[tuple[int, int], Path] | None:
     """The version and the real path of the interpreter at `path`, or None if it does not start."""
     if not os.access(path, os.X_OK):
         return None
-    result = subprocess.run([str(path), "-E", "-s", "-c", _ASK], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [str(path), "-E", "-s", "-c", _ASK], capture_output=True, text=True, check=False
+    )
     if result.returncode != 0:
         return None
     version, executable = result.stdout.strip().split(" ", 1)
@@ -88,5 +105,7 @@ def _checked(path: Path, wanted: str) -> Path:
     if found is None:
         raise LauncherError(f"--of_python: {wanted} is no Python interpreter")
     if not OLDEST <= found[0] <= NEWEST:
-        raise LauncherError(f"--of_python expects 3.10 to 3.13, got {wanted}, which is {found[0][0]}.{found[0][1]}")
+        raise LauncherError(
+            f"--of_python expects 3.10 to 3.13, got {wanted}, which is {found[0][0]}.{found[0][1]}"
+        )
     return found[1]

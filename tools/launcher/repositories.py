@@ -1,7 +1,7 @@
 """Rule sets that Bazel would ask GitHub for, served from the Debian archive instead.
 
-Only for Debian's own Bazel: one that bazelisk brought belongs to a machine with the open internet, where WORKSPACE's addresses
-serve. How to move a pin: docs/bazel.md.
+Only for Debian's own Bazel: one that bazelisk brought belongs to a machine with the open internet,
+where WORKSPACE's addresses serve. How to move a pin: docs/bazel.md.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import debian
-from errors import LauncherError
-from find_bazel import Bazel
+from tools.launcher import debian
+from tools.launcher.errors import LauncherError
+from tools.launcher.find_bazel import Bazel
 
 
 @dataclasses.dataclass(frozen=True)
 class Package:
-    """A Debian package that holds a rule set: `folder` inside it serves as the repository `name`."""
+    """A Debian package that holds a rule set: `folder` inside it serves as the repository
+    `name`.
+    """
 
     name: str
     package: str
@@ -89,7 +91,10 @@ def unpacked(package: Package, cache: Path) -> Path:
     target = cache / "rules" / f"{package.name}-{package.sha256[:16]}"
     if not target.exists():
         if not shutil.which("dpkg-deb"):
-            raise LauncherError(f"cannot unpack {package.package}: this machine has no dpkg-deb; use bazelisk instead")
+            raise LauncherError(
+                f"cannot unpack {package.package}: this machine has no dpkg-deb; use bazelisk "
+                "instead"
+            )
         deb = debian.fetch("binary", package.package, list(package.suites), package.sha256, cache)
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             subprocess.run(["dpkg-deb", "-x", str(deb), folder], check=True)
@@ -98,7 +103,9 @@ def unpacked(package: Package, cache: Path) -> Path:
 
 
 def stand_in(name: str, cache: Path) -> Path:
-    """A copy of the project's own stand-in for the repository `name`, outside the checkout so that clones share it."""
+    """A copy of the project's own stand-in for the repository `name`, outside the checkout so that
+    clones share it.
+    """
     source = Path(__file__).resolve().parent / "stand_ins" / name
     target = cache / "rules" / f"{name}-{_digest(source)}"
     if not target.exists():
