@@ -15,7 +15,7 @@ std::bitset<kMaxStreams> taken GUARDED_BY(allot_mutex);
 
 int StreamClock::Allot() {
   MutexLock lock(&allot_mutex);
-  for (int i = 0; i < kMaxStreams; ++i) {
+  for (int i = kHostStream + 1; i < kMaxStreams; ++i) {
     if (!taken[static_cast<size_t>(i)]) {
       taken[static_cast<size_t>(i)] = true;
       return i;

@@ -17,6 +17,10 @@ namespace oneflow {
 
 using StreamIndex = uint16_t;
 inline constexpr int kMaxStreams = 256;
+// The host itself: it runs no instructions, so that every point on it has passed. Memory that the
+// host writes directly is at home here, since a block that was freed for a device stream may still
+// be in use by instructions which are queued there.
+inline constexpr StreamIndex kHostStream = 0;
 
 struct StreamPoint {
   uint64_t seq = 0;  // 0: no instruction, passed since ever
@@ -32,8 +36,14 @@ class StreamClock {
   static uint64_t Completed(StreamIndex stream) {
     return completed_[stream].load(std::memory_order_acquire);
   }
+  // Sequentially consistent, as is PassedInOrder(): a sleeper that registered itself first and a
+  // stream that advances can not miss each other.
   static void Advance(StreamIndex stream, uint64_t seq) {
-    completed_[stream].store(seq, std::memory_order_release);
+    completed_[stream].store(seq, std::memory_order_seq_cst);
+  }
+  static bool PassedInOrder(StreamPoint point) {
+    return point.seq == 0 ||
+           completed_[point.stream].load(std::memory_order_seq_cst) >= point.seq;
   }
   // Allots an index; -1 when all are taken. Indices of ended streams are used again only for a
   // stream that goes on counting where the old one stopped.

@@ -76,6 +76,7 @@ class Storage : public RefCounted<Storage> {
   void AddHandle() { handles_.fetch_add(1, std::memory_order_relaxed); }
   void DropHandle();
   void FreeMemory();
+  void FreeAcrossStreams();
 
   void* data_;
   size_t bytes_;

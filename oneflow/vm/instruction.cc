@@ -1,0 +1,101 @@
+#include "oneflow/vm/instruction.h"
+
+#include <cstring>
+#include <exception>
+
+#include "oneflow/vm/stream.h"
+
+namespace oneflow {
+
+Maybe<void> RunKernel(const OpCall& call) {
+  ErrorPtr failure;
+  try {
+    Maybe<void> ran = call.kernel->run(call.call);
+    if (__builtin_expect(ran.ok(), 1)) { return Ok(); }
+    failure = ran.error();
+  } catch (const ErrorException& e) {
+    failure = e.error();
+  } catch (const std::exception& e) {
+    failure = InternalError("[{}] kernel {} threw: {}", call.op, call.kernel->name, e.what());
+  }
+  failure->set_op(call.op);
+  return failure;
+}
+
+Instruction::Instruction(const OpCall& from, StackId stack) : call_(from), stack_(stack) {
+  if (stack_ != kNoStack) {
+    if (StackSource* source = StackSource::Get()) { source->Pin(stack_); }
+  }
+  size_t total = 0;
+  for (int i = 0; i < from.call.num_inputs; ++i) {
+    total += 2 * static_cast<size_t>(from.call.inputs[i].ndim);
+  }
+  for (int i = 0; i < from.call.num_outputs; ++i) {
+    total += 2 * static_cast<size_t>(from.call.outputs[i].ndim);
+  }
+  dims_.reserve(total);  // exact: pointers into it stay valid
+  CopyViews(from.call.inputs, from.call.num_inputs, views_);
+  CopyViews(from.call.outputs, from.call.num_outputs, views_ + from.call.num_inputs);
+  call_.call.inputs = views_;
+  call_.call.outputs = views_ + from.call.num_inputs;
+  if (from.attrs_size > 0) {
+    attrs_.reset(new char[from.attrs_size]);
+    std::memcpy(attrs_.get(), from.call.attrs, from.attrs_size);
+    call_.call.attrs = attrs_.get();
+  }
+  int n = 0;
+  for (int i = 0; i < from.num_reads; ++i) { storages_[n++] = from.reads[i]; }
+  for (int i = 0; i < from.num_writes; ++i) { storages_[n++] = from.writes[i]; }
+  for (int i = 0; i < n; ++i) { storages_[i]->AddRef(); }
+  call_.reads = storages_;
+  call_.writes = storages_ + from.num_reads;
+}
+
+Instruction::~Instruction() {
+  for (int i = 0; i < call_.num_reads + call_.num_writes; ++i) { storages_[i]->Release(); }
+  if (stack_ != kNoStack) {
+    if (StackSource* source = StackSource::Get()) { source->Unpin(stack_); }
+  }
+}
+
+void Instruction::CopyViews(const ArrayView* from, int count, ArrayView* to) {
+  for (int i = 0; i < count; ++i) {
+    to[i] = from[i];
+    to[i].shape = dims_.data() + dims_.size();
+    dims_.insert(dims_.end(), from[i].shape, from[i].shape + from[i].ndim);
+    to[i].strides = dims_.data() + dims_.size();
+    dims_.insert(dims_.end(), from[i].strides, from[i].strides + from[i].ndim);
+  }
+}
+
+void Instruction::Abandon(const ErrorPtr& error) {
+  for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
+}
+
+ErrorPtr Instruction::Execute() {
+  for (const StreamPoint& point : waits_) { Stream::AwaitOnWorker(point); }
+  for (int i = 0; i < call_.num_reads; ++i) {
+    if (ErrorPtr poison = call_.reads[i]->poison()) {
+      if (call_.on_failure == OnFailure::kPoison) {
+        for (int j = 0; j < call_.num_writes; ++j) { call_.writes[j]->Poison(poison); }
+      }
+      return nullptr;
+    }
+  }
+  Maybe<void> ran = RunKernel(call_);
+  if (ran.ok()) {
+    if (call_.overwrites) {
+      for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->ClearPoison(); }
+    }
+    return nullptr;
+  }
+  const ErrorPtr& error = ran.error();
+  error->set_stack(stack_);
+  error->MarkPublished();
+  if (call_.on_failure == OnFailure::kPoison) {
+    for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
+  }
+  return error;
+}
+
+}  // namespace oneflow

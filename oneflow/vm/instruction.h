@@ -1,0 +1,84 @@
+// Instruction: one op call, self-contained, so that it can wait in a stream's queue.
+//
+// An OpCall is the borrowed form: everything points into the issuing function's stack frame, and an
+// op that runs inline never needs more. Copying an OpCall into an Instruction copies shapes,
+// strides and attributes, and takes references to the storages' records (not handles: memory is
+// freed in stream order, see storage.h).
+//
+// Thread safety: an Instruction is written by its issuer, then read by its stream's thread.
+// Happens-before: the queue's release store and acquire load.
+#ifndef ONEFLOW_VM_INSTRUCTION_H_
+#define ONEFLOW_VM_INSTRUCTION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "oneflow/common/stack_source.h"
+#include "oneflow/kernels/kernel.h"
+#include "oneflow/vm/storage.h"
+
+namespace oneflow {
+
+class Stream;
+
+inline constexpr int kMaxOperands = 16;
+
+// What happens to an op's targets when it fails, or when one of its inputs is poisoned.
+enum class OnFailure : uint8_t {
+  kPoison,      // outputs hold nothing: poisoned
+  kKeepTarget,  // in place: the target keeps its old value, the error goes to the next sync
+  kSkip,        // an accumulation or update: as kKeepTarget, and a poisoned input just skips it
+};
+
+struct OpCall {
+  const char* op = nullptr;  // static text
+  const Kernel* kernel = nullptr;
+  KernelCall call;           // views and attributes, borrowed
+  size_t attrs_size = 0;
+  Storage* const* reads = nullptr;
+  Storage* const* writes = nullptr;
+  int num_reads = 0;
+  int num_writes = 0;
+  OnFailure on_failure = OnFailure::kPoison;
+  bool overwrites = true;    // every written storage is written in full: clears its poison
+  Stream* stream = nullptr;
+};
+
+class Instruction {
+ public:
+  Instruction(const OpCall& from, StackId stack);
+  ~Instruction();
+  Instruction(const Instruction&) = delete;
+  Instruction& operator=(const Instruction&) = delete;
+
+  // Waits for other streams, runs the kernel, poisons on failure. Called by the stream's thread.
+  // Returns the root error if this instruction itself failed.
+  ErrorPtr Execute();
+
+  // Will never run: what it would have written is poisoned.
+  void Abandon(const ErrorPtr& error);
+
+  void AddWait(StreamPoint point) { waits_.push_back(point); }
+  const char* op() const { return call_.op; }
+
+ private:
+  void CopyViews(const ArrayView* from, int count, ArrayView* to);
+
+  OpCall call_;
+  StackId stack_;
+  ArrayView views_[kMaxOperands];
+  Storage* storages_[2 * kMaxOperands];
+  std::vector<StreamPoint> waits_;
+  std::vector<int64_t> dims_;
+  std::unique_ptr<char[]> attrs_;
+};
+
+// Runs the kernel of `call` with scratch and threads set; names the op in a failure, and turns an
+// exception of a library into an Error.
+Maybe<void> RunKernel(const OpCall& call);
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_VM_INSTRUCTION_H_

@@ -1,0 +1,109 @@
+#include "oneflow/vm/storage.h"
+
+#include "oneflow/common/mutex.h"
+
+namespace oneflow {
+
+Maybe<StorageRef> Storage::Allocate(Device device, size_t bytes, StreamIndex stream) {
+  Allocator* allocator = JUST(GetAllocator(device));
+  MemoryBlock* block = JUST(allocator->Allocate(bytes, stream));
+  auto* storage = new Storage(device, block->data, bytes);
+  storage->block_ = block;
+  storage->allocator_ = allocator;
+  storage->home_ = stream;
+  storage->AddRef();  // held by the group of handles, see DropHandle
+  return StorageRef(storage);
+}
+
+StorageRef Storage::Import(Device device, void* data, size_t bytes, void* owner,
+                           ReleaseFn release) {
+  auto* storage = new Storage(device, data, bytes);
+  storage->owner_ = owner;
+  storage->release_ = release;
+  storage->MarkHostVisible();
+  storage->AddRef();
+  return StorageRef(storage);
+}
+
+Storage::~Storage() { ClearPoison(); }
+
+void Storage::DropHandle() {
+  if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
+  FreeMemory();
+  Release();
+}
+
+void Storage::FreeMemory() {
+  if (release_ != nullptr) {
+    release_(owner_);
+    return;
+  }
+  if (block_ == nullptr) { return; }
+  if (last_write_.stream == home_ && first_read_.stream == home_ && more_reads_.empty()) {
+    allocator_->Free(block_, nullptr, 0);
+  } else {
+    FreeAcrossStreams();
+  }
+}
+
+// The pool orders reuse on the home stream by itself; other streams are told by their points.
+void Storage::FreeAcrossStreams() {
+  std::vector<StreamPoint> points;
+  const auto note = [&](StreamPoint point) {
+    if (point.stream != home_ && !StreamClock::Passed(point)) { points.push_back(point); }
+  };
+  note(last_write_);
+  note(first_read_);
+  for (const StreamPoint& point : more_reads_) { note(point); }
+  allocator_->Free(block_, points.data(), static_cast<int>(points.size()));
+}
+
+namespace {
+// Taken only where there is poison, which is never on a path that has to be fast. It keeps a reader
+// of the error from meeting the thread that clears it.
+Mutex poison_mutex;
+}  // namespace
+
+ErrorPtr Storage::poison() const {
+  if (!poisoned()) { return nullptr; }
+  MutexLock lock(&poison_mutex);
+  return ErrorPtr(const_cast<Error*>(poison_.load(std::memory_order_acquire)));
+}
+
+void Storage::Poison(const ErrorPtr& error) {
+  error->MarkPublished();
+  MutexLock lock(&poison_mutex);
+  if (poison_.load(std::memory_order_relaxed) != nullptr) { return; }
+  error->AddRef();
+  poison_.store(error.get(), std::memory_order_release);
+}
+
+void Storage::ClearPoison() {
+  if (!poisoned()) { return; }
+  MutexLock lock(&poison_mutex);
+  const Error* old = poison_.exchange(nullptr, std::memory_order_acq_rel);
+  if (old != nullptr) { old->Release(); }
+}
+
+void Storage::RecordWrite(StreamPoint point) {
+  last_write_ = point;
+  // A write is ordered after every earlier read, so that nobody needs to wait for them any more.
+  first_read_ = StreamPoint();
+  more_reads_.clear();
+}
+
+void Storage::RecordRead(StreamPoint point) {
+  if (first_read_.seq == 0 || first_read_.stream == point.stream) {
+    first_read_ = point;
+    return;
+  }
+  for (StreamPoint& other : more_reads_) {
+    if (other.stream == point.stream) {
+      other = point;
+      return;
+    }
+  }
+  more_reads_.push_back(point);
+}
+
+}  // namespace oneflow

@@ -1,0 +1,213 @@
+#include "oneflow/vm/stream.h"
+
+#include <csignal>
+
+#include <algorithm>
+#include <system_error>
+
+#include "oneflow/common/host_hooks.h"
+
+namespace oneflow {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Long enough to bridge the gap between two ops of a Python program, short enough to burn nothing.
+constexpr auto kSpin = std::chrono::microseconds(20);
+constexpr auto kSignalPoll = std::chrono::milliseconds(50);
+
+// Waiters of all streams share one condition: waits are rare and long compared with a wake-up.
+// A worker notifies only when somebody waits for a number that it has reached.
+Mutex wait_mutex;
+CondVar wait_condition;
+std::atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody waits
+
+void PauseCpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+bool SpinFor(StreamPoint point) {
+  const auto end = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (StreamClock::Passed(point)) { return true; }
+      PauseCpu();
+    }
+  } while (Clock::now() < end);
+  return false;
+}
+
+void NotifyWaiters(StreamIndex stream, uint64_t seq) {
+  // seq_cst on both sides (here and in SleepFor): either the worker sees the awaited number, or the
+  // waiter sees the advanced clock. Never neither.
+  const uint64_t wanted = awaited[stream].load(std::memory_order_seq_cst);
+  if (wanted == 0 || wanted > seq) { return; }
+  MutexLock lock(&wait_mutex);
+  awaited[stream].store(0, std::memory_order_relaxed);
+  wait_condition.NotifyAll();
+}
+
+// Sleeps until the point passed or `limit` elapsed.
+void SleepFor(StreamPoint point, Clock::duration limit) {
+  const auto end = Clock::now() + limit;
+  MutexLock lock(&wait_mutex);
+  while (true) {
+    std::atomic<uint64_t>& slot = awaited[point.stream];
+    const uint64_t current = slot.load(std::memory_order_relaxed);
+    if (current == 0 || current > point.seq) { slot.store(point.seq, std::memory_order_seq_cst); }
+    if (StreamClock::PassedInOrder(point)) { return; }
+    const auto now = Clock::now();
+    if (now >= end) { return; }
+    wait_condition.WaitFor(&wait_mutex, end - now);
+  }
+}
+
+}  // namespace
+
+Stream::Stream(Device device, const char* name, StreamIndex index, FailureFn failed)
+    : device_(device),
+      name_(name),
+      index_(index),
+      failed_(failed),
+      issued_(StreamClock::Completed(index)),
+      ring_(new std::unique_ptr<Instruction>[kRunAhead]),
+      pushed_(issued_) {}
+
+Maybe<std::unique_ptr<Stream>> Stream::Create(Device device, const char* name, FailureFn failed) {
+  const int index = StreamClock::Allot();
+  if (index < 0) {
+    return RuntimeError("[stream] expects at most {} streams at a time", kMaxStreams - 1);
+  }
+  return std::unique_ptr<Stream>(
+      new Stream(device, name, static_cast<StreamIndex>(index), failed));
+}
+
+Stream::~Stream() {
+  Stop(Clock::time_point::max());
+  StreamClock::Return(index_);
+}
+
+Maybe<StreamPoint> Stream::Push(std::unique_ptr<Instruction> instruction) {
+  if (!thread_.joinable()) {
+    // Signals belong to the main thread: a worker that took one would run the handler's C part on
+    // a stack that the host language does not know.
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    ErrorPtr failure;
+    try {
+      thread_ = std::thread([this] { Loop(); });
+    } catch (const std::system_error& e) {
+      failure = EnvironmentError("[stream] cannot start a thread for {}: {}", device_, e.what());
+    }
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    if (failure != nullptr) { return failure; }
+  }
+  const uint64_t seq = ++issued_;
+  ring_[seq % kRunAhead] = std::move(instruction);
+  pushed_.store(seq, std::memory_order_seq_cst);
+  if (sleeping_.load(std::memory_order_seq_cst)) {
+    MutexLock lock(&mutex_);
+    work_.NotifyOne();
+  }
+  return StreamPoint{seq, index_};
+}
+
+// Waits until instruction `next` is in the ring; false: the stream stops and there is none.
+bool Stream::NextReady(uint64_t next) {
+  const auto end = Clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (pushed_.load(std::memory_order_acquire) >= next) { return true; }
+      PauseCpu();
+    }
+  } while (Clock::now() < end && !stopping_.load(std::memory_order_relaxed));
+  MutexLock lock(&mutex_);
+  sleeping_.store(true, std::memory_order_seq_cst);
+  bool ready = pushed_.load(std::memory_order_seq_cst) >= next;
+  while (!ready && !stopping_.load(std::memory_order_relaxed)) {
+    work_.Wait(&mutex_);
+    ready = pushed_.load(std::memory_order_acquire) >= next;
+  }
+  sleeping_.store(false, std::memory_order_relaxed);
+  return ready;
+}
+
+void Stream::Loop() {
+  uint64_t next = StreamClock::Completed(index_) + 1;
+  while (pushed_.load(std::memory_order_acquire) >= next || NextReady(next)) {
+    std::unique_ptr<Instruction> instruction = std::move(ring_[next % kRunAhead]);
+    running_op_.store(instruction->op(), std::memory_order_relaxed);
+    running_.store(instruction.get(), std::memory_order_relaxed);
+    const ErrorPtr error = instruction->Execute();
+    if (error != nullptr) { failed_(error); }
+    running_op_.store(nullptr, std::memory_order_relaxed);
+    running_.store(nullptr, std::memory_order_relaxed);
+    // References are dropped before the point passes: who waited for the stream finds them gone.
+    instruction.reset();
+    StreamClock::Advance(index_, next);
+    NotifyWaiters(index_, next);
+    ++next;
+  }
+}
+
+Maybe<bool> Stream::Wait(StreamPoint point, Clock::time_point deadline) {
+  if (StreamClock::Passed(point)) { return true; }
+  HostUnlocked unlocked;
+  if (SpinFor(point)) { return true; }
+  while (!StreamClock::Passed(point)) {
+    const auto now = Clock::now();
+    if (now >= deadline) { return false; }
+    const Clock::duration left = deadline - now;
+    SleepFor(point, std::min<Clock::duration>(left, kSignalPoll));
+    JUST(unlocked.PollSignals());
+  }
+  return true;
+}
+
+void Stream::AwaitOnWorker(StreamPoint point) {
+  if (StreamClock::Passed(point) || SpinFor(point)) { return; }
+  while (!StreamClock::Passed(point)) { SleepFor(point, std::chrono::seconds(1)); }
+}
+
+bool Stream::Drain(Clock::time_point deadline) {
+  const StreamPoint last{issued_, index_};
+  if (StreamClock::Passed(last) || SpinFor(last)) { return true; }
+  while (!StreamClock::Passed(last)) {
+    const auto now = Clock::now();
+    if (now >= deadline) { return false; }
+    SleepFor(last, std::min<Clock::duration>(deadline - now, std::chrono::seconds(1)));
+  }
+  return true;
+}
+
+bool Stream::Stop(Clock::time_point deadline) {
+  if (!thread_.joinable()) { return true; }
+  if (!Drain(deadline)) { return false; }
+  {
+    MutexLock lock(&mutex_);
+    stopping_.store(true, std::memory_order_relaxed);
+    work_.NotifyOne();
+  }
+  thread_.join();
+  stopping_.store(false, std::memory_order_relaxed);
+  return true;
+}
+
+void Stream::LockForFork() { wait_mutex.Lock(); }
+
+void Stream::UnlockAfterFork() { wait_mutex.Unlock(); }
+
+void Stream::AbandonInChild(const ErrorPtr& error) {
+  if (Instruction* running = running_.load(std::memory_order_relaxed)) { running->Abandon(error); }
+  for (uint64_t seq = StreamClock::Completed(index_) + 1; seq <= issued_; ++seq) {
+    if (ring_[seq % kRunAhead] != nullptr) { ring_[seq % kRunAhead]->Abandon(error); }
+  }
+  StreamClock::Advance(index_, issued_);
+}
+
+}  // namespace oneflow

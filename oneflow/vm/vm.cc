@@ -1,0 +1,333 @@
+#include "oneflow/vm/vm.h"
+
+#include <algorithm>
+
+#include "oneflow/common/env_var.h"
+#include "oneflow/common/host_hooks.h"
+#include "oneflow/device/cpu/parallel.h"
+
+namespace oneflow {
+
+namespace {
+
+// A kernel without an estimate of its own: memory-bound on every output element.
+double DefaultCost(const KernelCall& call) {
+  return call.num_outputs == 0 ? 100.0 : 50.0 + static_cast<double>(call.outputs[0].Count());
+}
+
+Vm::Mode ModeFromEnvironment() {
+  if (EnvBool("ONEFLOW_VM_SYNC", false)) { return Vm::Mode::kInline; }
+  const std::string mode = EnvString("ONEFLOW_VM_MODE", "auto");
+  if (mode == "inline") { return Vm::Mode::kInline; }
+  if (mode == "queued") { return Vm::Mode::kQueued; }
+  if (mode == "random") { return Vm::Mode::kRandom; }
+  return Vm::Mode::kAuto;
+}
+
+bool TouchesVisible(const OpCall& call) {
+  for (int i = 0; i < call.num_reads; ++i) {
+    if (call.reads[i]->host_visible()) { return true; }
+  }
+  for (int i = 0; i < call.num_writes; ++i) {
+    if (call.writes[i]->host_visible()) { return true; }
+  }
+  return false;
+}
+
+// Calls fn(point) for everything that `call` must come after.
+template <typename Fn>
+void ForEachDependency(const OpCall& call, const Fn& fn) {
+  for (int i = 0; i < call.num_reads; ++i) { fn(call.reads[i]->last_write()); }
+  for (int i = 0; i < call.num_writes; ++i) {
+    const Storage& storage = *call.writes[i];
+    fn(storage.last_write());
+    fn(storage.first_read());
+    for (const StreamPoint& point : storage.more_reads()) { fn(point); }
+  }
+}
+
+bool DependenciesPassed(const OpCall& call) {
+  bool passed = true;
+  ForEachDependency(call, [&](StreamPoint p) { passed = passed && StreamClock::Passed(p); });
+  return passed;
+}
+
+// Scratch for one call, from the stream's own pool. Freed in stream order, so that it may be given
+// back as soon as the call is issued.
+class Scratch {
+ public:
+  ~Scratch() {
+    if (block_ != nullptr) { allocator_->Free(block_, nullptr, 0); }
+  }
+  Maybe<void> Provide(OpCall* call) {
+    const size_t bytes = call->kernel->scratch(call->call);
+    if (bytes == 0) { return Ok(); }
+    allocator_ = JUST(GetAllocator(call->stream->device()));
+    block_ = JUST(allocator_->Allocate(bytes, call->stream->index()));
+    call->call.scratch = block_->data;
+    call->call.scratch_bytes = bytes;
+    return Ok();
+  }
+
+ private:
+  Allocator* allocator_ = nullptr;
+  MemoryBlock* block_ = nullptr;
+};
+
+// Takes the issue lock without ever waiting for it under the host's lock.
+void LockIssue(Mutex* mutex) {
+  if (mutex->TryLock()) { return; }
+  HostUnlocked unlocked;
+  mutex->Lock();
+}
+
+}  // namespace
+
+Vm* Vm::Get() {
+  static Vm* vm = new Vm();
+  return vm;
+}
+
+Vm::Vm() : mode_(ModeFromEnvironment()) {}
+
+void Vm::OnFailure(const ErrorPtr& error) {
+  Vm* vm = Get();
+  if (FailureObserver observer = vm->observer_.load()) { observer(error); }
+  constexpr size_t kKept = 64;  // the first failures matter, the rest follow from them
+  MutexLock lock(&vm->failures_mutex_);
+  if (vm->failures_.size() < kKept) { vm->failures_.push_back(error); }
+}
+
+Maybe<Stream*> Vm::StreamFor(Device device) {
+  if (device == Device()) {
+    if (Stream* stream = cpu_stream_.load(std::memory_order_acquire)) { return stream; }
+  }
+  JUST(GetAllocator(device));  // says why when there is no such device
+  MutexLock lock(&streams_mutex_);
+  for (const auto& stream : streams_) {
+    if (stream->device() == device) { return stream.get(); }
+  }
+  std::unique_ptr<Stream> made = JUST(Stream::Create(device, "compute", &Vm::OnFailure));
+  streams_.push_back(std::move(made));
+  Stream* stream = streams_.back().get();
+  if (device == Device()) { cpu_stream_.store(stream, std::memory_order_release); }
+  return stream;
+}
+
+Maybe<Stream*> Vm::NewStream(Device device, const char* name) {
+  JUST(StreamFor(device));
+  std::unique_ptr<Stream> made = JUST(Stream::Create(device, name, &Vm::OnFailure));
+  MutexLock lock(&streams_mutex_);
+  streams_.push_back(std::move(made));
+  return streams_.back().get();
+}
+
+bool Vm::DrawInline(bool small) {
+  switch (mode()) {
+    case Mode::kAuto: return small;
+    case Mode::kInline: return true;
+    case Mode::kQueued: return false;
+    case Mode::kRandom: break;
+  }
+  uint64_t x = random_state_.load(std::memory_order_relaxed);  // xorshift64 (Marsaglia 2003)
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  random_state_.store(x, std::memory_order_relaxed);
+  return (x & 1) != 0;
+}
+
+Maybe<void> Vm::Issue(OpCall* call) {
+  const double cost =
+      call->kernel->cost != nullptr ? call->kernel->cost(call->call) : DefaultCost(call->call);
+  const int threads = cpu::ThreadsForCost(cost);
+  call->call.threads = threads;
+  Scratch scratch;
+  if (call->kernel->scratch != nullptr) { JUST(scratch.Provide(call)); }
+
+  const bool small = threads == 1 && cost < kInlineLimitNs;
+  const bool stopped = stopped_.load(std::memory_order_acquire);
+  // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
+  const bool must_inline = stopped || (mode() == Mode::kInline) ||
+                           (mode() == Mode::kAuto && TouchesVisible(*call));
+  const bool inline_wanted = must_inline || DrawInline(small);
+  LockIssue(&issue_);
+  if (inline_wanted) {
+    if (call->stream->Idle() && DependenciesPassed(*call)) { return RunInline(*call, small); }
+    if (must_inline || mode() == Mode::kRandom) {
+      JUST(WaitUntilReady(*call));  // on failure the lock is free
+      return RunInline(*call, small);
+    }
+  }
+  return Enqueue(*call);
+}
+
+// REQUIRES the issue lock, and releases it.
+Maybe<void> Vm::RunInline(const OpCall& call, bool small) {
+  ErrorPtr error;
+  for (int i = 0; i < call.num_reads && error == nullptr; ++i) { error = call.reads[i]->poison(); }
+  if (error != nullptr) {
+    issue_.Unlock();
+    return error;
+  }
+  if (small) {
+    Maybe<void> ran = RunKernel(call);
+    issue_.Unlock();
+    error = ran.error();
+  } else {
+    HostUnlocked unlocked;
+    Maybe<void> ran = RunKernel(call);
+    issue_.Unlock();  // before the host's lock is taken again: never hold both while waiting
+    error = ran.error();
+  }
+  if (__builtin_expect(error != nullptr, 0)) {
+    error->set_stack(CurrentStack());
+    return error;
+  }
+  if (call.overwrites) {
+    for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
+  }
+  return Ok();
+}
+
+// REQUIRES the issue lock; holds it again on success, not on failure.
+Maybe<void> Vm::WaitUntilReady(const OpCall& call) {
+  while (!call.stream->Idle() || !DependenciesPassed(call)) {
+    std::vector<StreamPoint> points = {{call.stream->issued(), call.stream->index()}};
+    ForEachDependency(call, [&](StreamPoint p) {
+      if (!StreamClock::Passed(p)) { points.push_back(p); }
+    });
+    issue_.Unlock();
+    for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
+    LockIssue(&issue_);
+  }
+  return Ok();
+}
+
+// REQUIRES the issue lock, and releases it.
+Maybe<void> Vm::Enqueue(const OpCall& call) {
+  Stream* stream = call.stream;
+  while (stream->Full()) {
+    const StreamPoint half{stream->issued() - Stream::kRunAhead / 2, stream->index()};
+    issue_.Unlock();
+    JUST(Stream::Wait(half));
+    LockIssue(&issue_);
+  }
+  auto instruction = std::make_unique<Instruction>(call, CurrentStack());
+  ForEachDependency(call, [&](StreamPoint p) {
+    if (p.stream != stream->index() && !StreamClock::Passed(p)) { instruction->AddWait(p); }
+  });
+  Maybe<StreamPoint> pushed = stream->Push(std::move(instruction));
+  if (!pushed.ok()) {
+    issue_.Unlock();
+    return pushed.error();
+  }
+  const StreamPoint point = pushed.value();
+  for (int i = 0; i < call.num_reads; ++i) { call.reads[i]->RecordRead(point); }
+  for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->RecordWrite(point); }
+  const bool visible = TouchesVisible(call);
+  issue_.Unlock();
+  if (!visible) { return Ok(); }
+  JUST(Stream::Wait(point));
+  for (int i = 0; i < call.num_writes; ++i) {
+    if (ErrorPtr poison = call.writes[i]->poison()) { return poison; }
+  }
+  return Ok();
+}
+
+Maybe<void> Vm::SyncRead(Storage* storage) {
+  LockIssue(&issue_);
+  const StreamPoint point = storage->last_write();
+  issue_.Unlock();
+  JUST(Stream::Wait(point));
+  if (ErrorPtr poison = storage->poison()) { return poison; }
+  return Ok();
+}
+
+Maybe<void> Vm::SyncWrite(Storage* storage) {
+  LockIssue(&issue_);
+  std::vector<StreamPoint> points = storage->more_reads();
+  points.push_back(storage->last_write());
+  points.push_back(storage->first_read());
+  issue_.Unlock();
+  for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
+  return Ok();
+}
+
+Maybe<void> Vm::Sync() {
+  for (const StreamPoint& point : LastPoints()) { JUST(Stream::Wait(point)); }
+  MutexLock lock(&failures_mutex_);
+  ErrorPtr first;
+  for (const ErrorPtr& error : failures_) {
+    if (first == nullptr && !error->read()) { first = error; }
+  }
+  failures_.clear();
+  if (first != nullptr) { return first; }
+  return Ok();
+}
+
+std::vector<StreamPoint> Vm::LastPoints() {
+  LockIssue(&issue_);
+  std::vector<StreamPoint> points;
+  {
+    MutexLock lock(&streams_mutex_);
+    for (const auto& stream : streams_) { points.push_back({stream->issued(), stream->index()}); }
+  }
+  issue_.Unlock();
+  return points;
+}
+
+bool Vm::Stop(std::chrono::steady_clock::time_point deadline) {
+  // From here on every new op runs inline; an op that was about to be queued holds the lock.
+  stopped_.store(true, std::memory_order_release);
+  issue_.Lock();
+  issue_.Unlock();
+  MutexLock lock(&streams_mutex_);
+  bool all = true;
+  for (const auto& stream : streams_) { all = stream->Stop(deadline) && all; }
+  return all;
+}
+
+void Vm::Start() { stopped_.store(false, std::memory_order_release); }
+
+std::string Vm::DescribeUnfinished() {
+  std::string out;
+  MutexLock lock(&streams_mutex_);
+  for (const auto& stream : streams_) {
+    if (stream->Idle()) { continue; }
+    const char* op = stream->running_op();
+    out += Format("stream {} on {}: {} instructions left, running {}\n", stream->name(),
+                  stream->device(), stream->issued() - StreamClock::Completed(stream->index()),
+                  op == nullptr ? "none" : op);
+  }
+  return out;
+}
+
+void Vm::PrepareFork(std::chrono::steady_clock::time_point deadline) {
+  issue_.Lock();
+  streams_mutex_.Lock();
+  for (const auto& stream : streams_) { stream->Drain(deadline); }
+  Stream::LockForFork();
+}
+
+void Vm::ParentAfterFork() {
+  Stream::UnlockAfterFork();
+  streams_mutex_.Unlock();
+  issue_.Unlock();
+}
+
+void Vm::ChildAfterFork() {
+  Stream::UnlockAfterFork();
+  const ErrorPtr error = RuntimeError("[fork] this value was not computed before fork()");
+  for (auto& stream : streams_) {
+    // Its thread does not exist here; the object is left where it is, and never used again.
+    stream.release()->AbandonInChild(error);
+  }
+  streams_.clear();
+  cpu_stream_.store(nullptr);
+  stopped_.store(true);
+  streams_mutex_.Unlock();
+  issue_.Unlock();
+}
+
+}  // namespace oneflow

@@ -1,0 +1,100 @@
+// Vm: issues instructions to streams. The eager engine.
+//
+// Issue() decides where an op runs. Inline, on the issuing thread: when it is single-threaded and
+// estimated under kInlineLimitNs, its stream is idle, and every point it depends on has passed.
+// Otherwise it is queued. An op that touches host-visible memory is complete when Issue() returns.
+// A failure inline is returned by Issue(); a failure of a queued op poisons its outputs and reaches
+// whoever reads them, or the next Sync(). Results are the same either way.
+//
+// Thread safety: all methods, from any thread. Issue() is serialised by one lock, which is held
+// while an op runs inline.
+// Blocking: Issue() blocks only for host-visible memory and when run-ahead is at its bound; like
+// every wait here it then releases the host's lock and looks at signals.
+//
+// ONEFLOW_VM_SYNC=1 runs everything inline. ONEFLOW_VM_MODE=inline|queued|random is for tests.
+#ifndef ONEFLOW_VM_VM_H_
+#define ONEFLOW_VM_VM_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oneflow/common/maybe.h"
+#include "oneflow/common/mutex.h"
+#include "oneflow/vm/instruction.h"
+#include "oneflow/vm/stream.h"
+
+namespace oneflow {
+
+class Vm {
+ public:
+  enum class Mode : int { kAuto, kInline, kQueued, kRandom };
+
+  // The process's vm. Never destroyed: tensors may be used until the very end of the process.
+  static Vm* Get();
+
+  // Runs or queues an op. The stack is captured only when the op is queued, or when it fails.
+  // Sets the call's threads and scratch.
+  Maybe<void> Issue(OpCall* call);
+
+  // Waits until `storage` holds its value; the root error if it is poisoned. After it the host may
+  // read the memory, until the next op that writes it is issued.
+  Maybe<void> SyncRead(Storage* storage);
+  // Also waits for readers: after it the host may write the memory.
+  Maybe<void> SyncWrite(Storage* storage);
+  // Waits for every stream; then the oldest root error that no sync has returned yet.
+  Maybe<void> Sync();
+
+  // The stream for ops on `device`. RuntimeError when there is no such device.
+  Maybe<Stream*> StreamFor(Device device);
+  // A further stream on a device (copies, tests). Lives until Stop().
+  Maybe<Stream*> NewStream(Device device, const char* name);
+
+  Mode mode() const { return mode_.load(std::memory_order_relaxed); }
+  void SetMode(Mode mode) { mode_.store(mode, std::memory_order_relaxed); }
+
+  // Drains every stream and ends its thread; afterwards everything runs inline. False when the
+  // deadline passed first. Start() undoes it.
+  bool Stop(std::chrono::steady_clock::time_point deadline);
+  void Start();
+  // What is still running or queued, for the report of a shutdown that took too long.
+  std::string DescribeUnfinished();
+
+  // Around fork(): drains up to the deadline and keeps the issue lock; the child forgets the
+  // streams, whose threads do not exist there.
+  void PrepareFork(std::chrono::steady_clock::time_point deadline);
+  void ParentAfterFork();
+  void ChildAfterFork();
+
+  // Told of every root failure on a stream's thread, besides what Sync() returns.
+  using FailureObserver = void (*)(const ErrorPtr& error);
+  void SetFailureObserver(FailureObserver observer) { observer_.store(observer); }
+
+  static constexpr double kInlineLimitNs = 10e3;
+
+ private:
+  Vm();
+  static void OnFailure(const ErrorPtr& error);
+  bool DrawInline(bool small);
+  Maybe<void> RunInline(const OpCall& call, bool small);
+  Maybe<void> WaitUntilReady(const OpCall& call);
+  Maybe<void> Enqueue(const OpCall& call);
+  std::vector<StreamPoint> LastPoints();
+
+  std::atomic<Mode> mode_;
+  std::atomic<bool> stopped_{false};
+  std::atomic<FailureObserver> observer_{nullptr};
+  std::atomic<Stream*> cpu_stream_{nullptr};
+  Mutex issue_;
+  Mutex streams_mutex_;
+  std::vector<std::unique_ptr<Stream>> streams_ GUARDED_BY(streams_mutex_);
+  Mutex failures_mutex_;
+  std::vector<ErrorPtr> failures_ GUARDED_BY(failures_mutex_);
+  std::atomic<uint64_t> random_state_{88172645463325252ull};
+};
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_VM_VM_H_
