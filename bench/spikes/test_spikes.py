@@ -1,0 +1,39 @@
+"""Each spike still runs, and its own checks of the results pass; no time is judged here."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SPIKES = Path("bench/spikes").absolute()  # a test starts in the root of its runfiles
+
+
+def run(*command: str) -> str:
+    """Standard output of a command that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("section", ["throughput", "latency"])
+def test_handoff(section: str) -> None:
+    table = run(str(SPIKES / "handoff"), "--rounds", "1", "--section", section)
+    assert table.count("ring+spin 20us+futex") == {"throughput": 4, "latency": 3}[section]
+
+
+@pytest.mark.parametrize("direction", [0, 1, 2])
+def test_convolution_layouts(direction: int) -> None:
+    options = ("--batch", "1", "--rounds", "1", "--direction", str(direction))
+    table = run(str(SPIKES / "conv_layout"), *options)
+    assert "nChw16c" in table
+
+
+def test_binding() -> None:
+    script = SPIKES / "binding" / "measure.py"
+    path = f"import runpy, sys; sys.path.insert(0, {str(script.parent)!r}); sys.argv = sys.argv[1:]"
+    program = f"{path}; runpy.run_path({str(script)!r}, run_name='__main__')"
+    table = run(sys.executable, "-c", program, "measure", "--rounds", "2", "--calls", "2000")
+    assert "C API, nb_add: x + y" in table
