@@ -50,42 +50,28 @@ def allocation(kind: int, live: int) -> Callable[[int], float]:
 def variants() -> dict[str, Callable[[int], float]]:
     """Every variant by name; each has been checked to give the right sum."""
     c, g, p = spike.c_make, spike.c_make_gc, spike.PybindScalar
-    calls: dict[str, tuple[str, dict[str, Any], float | None]] = {
-        "C API, FASTCALL: f(x, y)": ("f(x, y)", dict(f=spike.c_add, x=c(1.5), y=c(2.25)), 3.75),
-        "C API, FASTCALL: f(x, y=y)": ("f(x, y=y)", dict(f=spike.c_add, x=c(1.5), y=c(2.25)), 3.75),
-        "C API, FASTCALL, GIL released": (
-            "f(x, y)",
-            dict(f=spike.c_add_release, x=c(1.5), y=c(2.25)),
-            3.75,
-        ),
-        "C API, PyArg_ParseTupleAndKeywords": (
-            "f(x, y)",
-            dict(f=spike.c_add_varargs, x=c(1.5), y=c(2.25)),
-            3.75,
-        ),
-        "C API, nb_add: x + y": ("x + y", dict(x=c(1.5), y=c(2.25)), 3.75),
-        "C API, nb_add, GC type: x + y": ("x + y", dict(x=g(1.5), y=g(2.25)), 3.75),
-        "C API, nb_add: x + 1": ("x + 1", dict(x=c(1.5)), 2.5),
-        "pybind11: f(x, y)": ("f(x, y)", dict(f=spike.pybind_add, x=p(1.5), y=p(2.25)), 3.75),
-        "pybind11: f(x, y=y)": ("f(x, y=y)", dict(f=spike.pybind_add, x=p(1.5), y=p(2.25)), 3.75),
-        "pybind11, shared_ptr arguments": (
-            "f(x, y)",
-            dict(f=spike.pybind_add_shared, x=p(1.5), y=p(2.25)),
-            3.75,
-        ),
-        "pybind11, __add__: x + y": ("x + y", dict(x=p(1.5), y=p(2.25)), 3.75),
-        "pybind11, __add__: x + 1": ("x + 1", dict(x=p(1.5)), 2.5),
-        "pybind11, __add__: x + 1.0": ("x + 1.0", dict(x=p(1.5)), 2.5),
-        "floor: C function that does nothing": (
-            "f(x, y)",
-            dict(f=spike.c_nothing, x=c(1.5), y=c(2.25)),
-            None,
-        ),
-        "floor: float + float": ("x + y", dict(x=1.5, y=2.25), 3.75),
-    }
+    # name, statement, what `f` is, what makes `x` = 1.5 and `y` = 2.25, the sum
+    rows: list[tuple[str, str, Any, Callable[[float], Any], float | None]] = [
+        ("C API, FASTCALL: f(x, y)", "f(x, y)", spike.c_add, c, 3.75),
+        ("C API, FASTCALL: f(x, y=y)", "f(x, y=y)", spike.c_add, c, 3.75),
+        ("C API, FASTCALL, GIL released", "f(x, y)", spike.c_add_release, c, 3.75),
+        ("C API, PyArg_ParseTupleAndKeywords", "f(x, y)", spike.c_add_varargs, c, 3.75),
+        ("C API, nb_add: x + y", "x + y", None, c, 3.75),
+        ("C API, nb_add, GC type: x + y", "x + y", None, g, 3.75),
+        ("C API, nb_add: x + 1", "x + 1", None, c, 2.5),
+        ("pybind11: f(x, y)", "f(x, y)", spike.pybind_add, p, 3.75),
+        ("pybind11: f(x, y=y)", "f(x, y=y)", spike.pybind_add, p, 3.75),
+        ("pybind11, shared_ptr arguments", "f(x, y)", spike.pybind_add_shared, p, 3.75),
+        ("pybind11, __add__: x + y", "x + y", None, p, 3.75),
+        ("pybind11, __add__: x + 1", "x + 1", None, p, 2.5),
+        ("pybind11, __add__: x + 1.0", "x + 1.0", None, p, 2.5),
+        ("floor: C function that does nothing", "f(x, y)", spike.c_nothing, c, None),
+        ("floor: float + float", "x + y", None, float, 3.75),
+    ]
     table: dict[str, Callable[[int], float]] = {}
-    for name, (statement, names, expected) in calls.items():
-        result = eval(statement, {}, names)
+    for name, statement, function, make, expected in rows:
+        names = {"f": function, "x": make(1.5), "y": make(2.25)}
+        result = eval(statement, {}, names)  # from the table above, as is the loop's source
         value = result.item() if hasattr(result, "item") else result
         assert value == expected, f"{name}: got {value}, expected {expected}"
         table[name] = call_loop(statement, names)
