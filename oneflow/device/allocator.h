@@ -2,7 +2,7 @@
 //
 // A block has a home stream. Freed while instructions that use it are still queued, it serves the
 // next allocation for the same stream at once (that allocation's instruction runs later on the same
-// stream), and any other stream only after every point given to Free() has passed.
+// stream), and any other stream, or the system, only after every point given to Free() has passed.
 //
 // Thread safety: all methods. Never blocks on a stream; never throws. Free() works at any moment of
 // the process's life, also after everything else has closed (pools are leaked on purpose).
@@ -49,7 +49,8 @@ class Allocator {
   // Memory aligned to 64 bytes. OutOfMemoryError says what was asked, in use, peak and the limit.
   // `bytes` 0 gives a block with data == nullptr.
   virtual Maybe<MemoryBlock*> Allocate(size_t bytes, StreamIndex stream) = 0;
-  // `last_uses`: points on streams other than the home stream.
+  // `last_uses`: the last use on each stream that may still be queued. One on the home stream does
+  // not hold back reuse there; it holds back the return of the memory to the system, and to others.
   virtual void Free(MemoryBlock* block, const StreamPoint* last_uses, int count) = 0;
 
   virtual MemoryStats Stats() const = 0;
