@@ -79,9 +79,9 @@ using KernelScratchFn = size_t (*)(const KernelCall& call);
 struct Kernel {
   const char* name;  // "add.cpu.vector"; unique
   KernelFn run;
-  KernelAcceptFn accepts = nullptr;     // nullptr: accepts everything
-  KernelCostFn cost = nullptr;          // nullptr: kDefaultCostPerElementNs for each output element
-  KernelScratchFn scratch = nullptr;    // nullptr: none
+  KernelAcceptFn accepts = nullptr;   // nullptr: accepts everything
+  KernelCostFn cost = nullptr;        // nullptr: kDefaultCostPerElementNs for each output element
+  KernelScratchFn scratch = nullptr;  // nullptr: none
 };
 
 // Found by name, as the op table lists them; nullptr when this build has none.

@@ -1,0 +1,156 @@
+#include "oneflow/kernels/cpu/elementwise.h"
+
+#include <algorithm>
+
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/strided_loop.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+constexpr int64_t kPackElements = 512;
+constexpr int64_t kMaxElementBytes = 8;
+
+struct PackBuffer {
+  alignas(64) char bytes[kPackElements * kMaxElementBytes];
+};
+
+// One operand of a run: either passed through, or packed block by block.
+class RunOperand {
+ public:
+  RunOperand(const LoopRun& run, int k, DataType dtype)
+      : data_(run.data[k]),
+        stride_(run.strides[k]),
+        size_(static_cast<int>(SizeOf(dtype))),
+        dense_(stride_ == size_ || run.n == 1) {}
+
+  bool dense() const { return dense_; }
+  bool repeats() const { return stride_ == 0 && !dense_; }
+  const char* Read(int64_t at, int64_t n, PackBuffer* buffer) const {
+    const char* from = data_ + at * stride_;
+    if (dense_ || repeats()) { return from; }
+    CopyRun(buffer->bytes, size_, from, stride_, size_, n);
+    return buffer->bytes;
+  }
+  char* WriteTo(int64_t at, PackBuffer* buffer) const {
+    return dense_ ? data_ + at * size_ : buffer->bytes;
+  }
+  void Flush(int64_t at, int64_t n, const PackBuffer& buffer) const {
+    if (!dense_) { CopyRun(data_ + at * stride_, stride_, buffer.bytes, size_, size_, n); }
+  }
+
+ private:
+  char* data_;
+  int64_t stride_;
+  int size_;
+  bool dense_;
+};
+
+struct BinaryContext {
+  const BinaryLoops* loops;
+  const void* param;
+  DataType in;
+  DataType out;
+};
+
+BinaryLoop ChooseLoop(const BinaryLoops& loops, bool x_repeats, bool y_repeats) {
+  return y_repeats ? loops.vs : x_repeats ? loops.sv : loops.vv;
+}
+
+void BinaryBody(const LoopRun& run, const void* context) {
+  const auto& c = *static_cast<const BinaryContext*>(context);
+  const RunOperand out(run, 0, c.out);
+  const RunOperand x(run, 1, c.in);
+  const RunOperand y(run, 2, c.in);
+  // Both repeat only when the output's innermost dimension comes from neither: pack x then.
+  const bool both = x.repeats() && y.repeats();
+  const BinaryLoop loop = ChooseLoop(*c.loops, x.repeats(), y.repeats());
+  const bool direct = (x.dense() || x.repeats()) && (y.dense() || y.repeats()) && out.dense();
+  if (direct && !both) { return loop(run.data[0], run.data[1], run.data[2], run.n, c.param); }
+  PackBuffer buffers[3];
+  for (int64_t at = 0; at < run.n; at += kPackElements) {
+    const int64_t n = std::min(kPackElements, run.n - at);
+    const char* a = x.Read(at, n, &buffers[1]);
+    const char* b = y.Read(at, n, &buffers[2]);
+    char* to = out.WriteTo(at, &buffers[0]);
+    if (both) {
+      CopyRun(buffers[1].bytes, static_cast<int64_t>(SizeOf(c.in)), a, 0,
+              static_cast<int>(SizeOf(c.in)), n);
+      a = buffers[1].bytes;
+    }
+    loop(to, a, b, n, c.param);
+    out.Flush(at, n, buffers[0]);
+  }
+}
+
+struct UnaryContext {
+  UnaryLoop loop;
+  DataType in;
+  DataType out;
+};
+
+void UnaryBody(const LoopRun& run, const void* context) {
+  const auto& c = *static_cast<const UnaryContext*>(context);
+  const RunOperand out(run, 0, c.out);
+  const RunOperand x(run, 1, c.in);
+  if (out.dense() && x.dense()) { return c.loop(run.data[0], run.data[1], run.n); }
+  PackBuffer buffers[2];
+  for (int64_t at = 0; at < run.n; at += kPackElements) {
+    const int64_t n = std::min(kPackElements, run.n - at);
+    const char* a = x.Read(at, n, &buffers[1]);
+    if (x.repeats()) {
+      const int size = static_cast<int>(SizeOf(c.in));
+      CopyRun(buffers[1].bytes, size, a, 0, size, n);
+      a = buffers[1].bytes;
+    }
+    c.loop(out.WriteTo(at, &buffers[0]), a, n);
+    out.Flush(at, n, buffers[0]);
+  }
+}
+
+}  // namespace
+
+void RunBinary(const BinaryLoops& loops, const ArrayView& out, const ArrayView& x,
+               const ArrayView& y, const void* param, int threads) {
+  if (x.contiguous && y.contiguous && out.contiguous) {
+    const int64_t n = out.Count();
+    const int64_t nx = x.Count();
+    const int64_t ny = y.Count();
+    if ((nx == n || nx == 1) && (ny == n || ny == 1) && (nx == n || ny == n)) {
+      const BinaryLoop loop = ChooseLoop(loops, nx != n, ny != n);
+      if (n <= StridedLoop::kGrain) {
+        if (n > 0) { loop(out.data, x.data, y.data, n, param); }
+        return;
+      }
+      const auto out_size = static_cast<int64_t>(SizeOf(out.dtype));
+      const auto size = static_cast<int64_t>(SizeOf(x.dtype));
+      const int64_t x_step = nx == n ? size : 0;
+      const int64_t y_step = ny == n ? size : 0;
+      return ParallelFor(threads, n, StridedLoop::kGrain, [&](int64_t begin, int64_t end) {
+        loop(out.Data<char>() + begin * out_size, x.Data<char>() + begin * x_step,
+             y.Data<char>() + begin * y_step, end - begin, param);
+      });
+    }
+  }
+  const ArrayView* operands[] = {&out, &x, &y};
+  const BinaryContext context{&loops, param, x.dtype, out.dtype};
+  StridedLoop(operands, 3).Run(threads, &BinaryBody, &context);
+}
+
+void RunUnary(UnaryLoop loop, const ArrayView& out, const ArrayView& x, int threads) {
+  if (x.contiguous && out.contiguous) {
+    const int64_t n = out.Count();
+    if (n <= StridedLoop::kGrain && x.Count() == n) {
+      if (n > 0) { loop(out.data, x.data, n); }
+      return;
+    }
+  }
+  const ArrayView* operands[] = {&out, &x};
+  const UnaryContext context{loop, x.dtype, out.dtype};
+  StridedLoop(operands, 2).Run(threads, &UnaryBody, &context);
+}
+
+}  // namespace cpu
+}  // namespace oneflow
