@@ -1,4 +1,6 @@
-"""No include and no Bazel dep of oneflow/ goes up or sideways (tools/layers.txt), and the check finds planted ones."""
+"""No include and no Bazel dep of oneflow/ goes up or sideways (tools/layers.txt), and the check
+finds planted ones.
+"""
 
 from __future__ import annotations
 

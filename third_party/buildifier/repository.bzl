@@ -26,11 +26,11 @@ def _from_npm(ctx, cpu):
         return "npm pack failed: " + result.stderr.strip().replace("\"", "'").split("\n")[0]
     archive = result.stdout.strip().split("\n")[-1]
     ctx.extract(archive, output = "npm")
-    ctx.symlink("npm/package/buildifier-linux-" + cpu, "buildifier")
+    ctx.symlink("npm/package/buildifier-linux_" + cpu, "buildifier")
     found = ctx.execute(["sha256sum", "buildifier"]).stdout.split(" ")[0]
     if found != _SHA256[cpu]:
         fail("buildifier of npm's package has sha256 {}, expected {}".format(found, _SHA256[cpu]))
-    ctx.execute(["chmod", "+x", "npm/package/buildifier-linux-" + cpu])
+    ctx.execute(["chmod", "+x", "npm/package/buildifier-linux_" + cpu])
     return None
 
 def _impl(ctx):

@@ -16,8 +16,7 @@ TEST(OneDnn, IsThePinnedVersionWithTheOpenMpRuntime) {
 TEST(OneDnn, MultipliesTwoByTwo) {
   dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   dnnl::stream stream(engine);
-  const dnnl::memory::desc desc({2, 2}, dnnl::memory::data_type::f32,
-                                dnnl::memory::format_tag::ab);
+  const dnnl::memory::desc desc({2, 2}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::ab);
   std::vector<float> a{1, 2, 3, 4};
   std::vector<float> b{5, 6, 7, 8};
   std::vector<float> c(4);
@@ -25,9 +24,8 @@ TEST(OneDnn, MultipliesTwoByTwo) {
   dnnl::memory b_memory(desc, engine, b.data());
   dnnl::memory c_memory(desc, engine, c.data());
   dnnl::matmul matmul(dnnl::matmul::primitive_desc(engine, desc, desc, desc));
-  matmul.execute(stream, {{DNNL_ARG_SRC, a_memory},
-                          {DNNL_ARG_WEIGHTS, b_memory},
-                          {DNNL_ARG_DST, c_memory}});
+  matmul.execute(
+      stream, {{DNNL_ARG_SRC, a_memory}, {DNNL_ARG_WEIGHTS, b_memory}, {DNNL_ARG_DST, c_memory}});
   stream.wait();
   EXPECT_EQ(c, (std::vector<float>{19, 22, 43, 50}));
 }

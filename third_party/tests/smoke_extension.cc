@@ -1,8 +1,8 @@
 // Uses pybind11, numpy's C API, oneDNN and {fmt} in one extension module.
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
-#include "numpy/arrayobject.h"
 #include "dnnl.h"
 #include "fmt/format.h"
+#include "numpy/arrayobject.h"
 #include "pybind11/pybind11.h"
 
 namespace {

@@ -12,7 +12,9 @@ TOP = "oneflow"
 
 @dataclasses.dataclass(frozen=True)
 class Layer:
-    """One layer: its folder below oneflow/, its height, and who may use it (everyone above, if `users` is empty)."""
+    """One layer: its folder below oneflow/, its height, and who may use it (everyone above, if
+    `users` is empty).
+    """
 
     name: str
     height: int

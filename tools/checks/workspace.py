@@ -10,7 +10,9 @@ _SKIPPED = {".git", ".mypy_cache", ".ruff_cache", ".pytest_cache", "__pycache__"
 
 
 def root() -> Path:
-    """The checkout. In a Bazel test that is where the link to WORKSPACE ends; under `bazel run`, $BUILD_WORKSPACE_DIRECTORY."""
+    """The checkout. In a Bazel test that is where the link to WORKSPACE ends; under `bazel run`,
+    $BUILD_WORKSPACE_DIRECTORY.
+    """
     given = os.environ.get("BUILD_WORKSPACE_DIRECTORY")
     if given:
         return Path(given)
@@ -18,7 +20,8 @@ def root() -> Path:
 
 
 def files(top: Path, suffixes: tuple[str, ...] = ()) -> list[Path]:
-    """Files below `top` that git knows or would add, as relative paths; all of them where there is no git.
+    """Files below `top` that git knows or would add, as relative paths; all of them where there is
+    no git.
 
     `suffixes` keeps only names that end in one of them.
     """

@@ -17,8 +17,8 @@ WORKSPACE = Path(__file__).resolve().parent.parent.parent
 # Commands that compile, and so need a C++ compiler before anything else is fetched.
 _COMPILING = ("build", "test", "run", "coverage")
 
-# How deep tools/bazel is inside itself: a program under `run` may call it again, but a `bazel` on PATH
-# that does nothing else than call it would do so for ever.
+# How deep tools/bazel is inside itself: a program under `run` may call it again, but a `bazel` on
+# PATH that does nothing else than call it would do so for ever.
 _DEPTH = "ONEFLOW_BAZEL_DEPTH"
 _DEEPEST = 8
 

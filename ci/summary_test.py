@@ -1,0 +1,58 @@
+"""The closing line of .ci/run tells what Bazel's events say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ci import summary
+
+
+def configured(label: str, size: str | None = "SMALL") -> str:
+    body = {"testSize": size} if size else {}
+    return json.dumps({"id": {"targetConfigured": {"label": label}}, "configured": body})
+
+
+def finished(label: str, status: str) -> str:
+    body = {"overallStatus": status}
+    return json.dumps({"id": {"testSummary": {"label": label}}, "testSummary": body})
+
+
+def test_counts_targets() -> None:
+    counts = summary.count(
+        [
+            configured("//a:lib", None),
+            configured("//a:t"),
+            configured("//a:u"),
+            finished("//a:t", "PASSED"),
+            finished("//a:u", "FAILED"),
+            "\n",
+        ]
+    )
+    assert summary.report(counts, 3) == ("FAILED //a:u\n1 passed, 1 failed", 3)
+
+
+def test_a_test_that_was_not_built_has_failed() -> None:
+    counts = summary.count([configured("//a:t"), configured("//a:u"), finished("//a:u", "PASSED")])
+    assert counts == summary.Counts(1, ["//a:t"])
+    assert summary.report(counts, 0)[1] == 1
+
+
+@pytest.mark.parametrize(
+    "status", ["TIMEOUT", "FAILED", "INCOMPLETE", "NO_STATUS", "REMOTE_FAILURE"]
+)
+def test_every_other_status_is_a_failure(status: str) -> None:
+    assert summary.count([finished("//a:t", status)]).failed == ["//a:t"]
+
+
+def test_no_tests_at_all_is_a_failure() -> None:
+    assert summary.report(summary.Counts(), 0) == ("0 passed, 0 failed", 1)
+
+
+def test_reads_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = tmp_path / "events"
+    events.write_text("\n".join([configured("//a:t"), finished("//a:t", "PASSED")]))
+    assert summary.main([str(events), "0"]) == 0
+    assert capsys.readouterr().out == "1 passed, 0 failed\n"

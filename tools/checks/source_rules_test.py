@@ -1,0 +1,65 @@
+"""Each rule finds a planted fault, and lets good text pass."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.checks import source_rules, workspace
+
+ROOT = workspace.root()
+RULES = source_rules.all_rules((ROOT / "tools/checks/forbidden.txt").read_text())
+GUARD = "#ifndef ONEFLOW_VM_X_H_\n#define ONEFLOW_VM_X_H_\n"
+
+
+def problems(path: str, text: str) -> list[str]:
+    return [problem for rule in RULES for problem in rule(path, text)]
+
+
+LONG_FUNCTION = "def f() -> None:\n" + "    x = 1\n" * 60
+PLANTED = [
+    ("python/x.py", "x = 1\n" * 601, "601 lines"),
+    ("python/x.py", LONG_FUNCTION, "f has 61 lines"),
+    ("oneflow/vm/x.h", "#pragma once\n", "no guard ONEFLOW_VM_X_H_"),
+    ("oneflow/vm/README.md", "x\n" * 21, "21 lines"),
+    ("oneflow/a/b/c/d/x.cc", "int x;\n", "4 folders"),
+    ("oneflow/vm/x.cc", "void f() { std::abort(); }", "shutdown deadline"),
+    ("oneflow/vm/x.cc", "void f() { exit(1); }", "shutdown deadline"),
+    ("oneflow/vm/x.cc", "void f() { std::terminate(); }", "shutdown deadline"),
+    ("oneflow/api/python/x.cc", "auto s = PyGILState_Ensure();", "gil.h"),
+    ("oneflow/api/python/x.cc", "py::gil_scoped_release r;", "gil.h"),
+    ("oneflow/vm/x.cc", 'void f() { throw Error("x"); }', "Maybe<T>"),
+    ("oneflow/vm/x.cc", "#ifdef ONEFLOW_CUDA\n#endif\n", "belongs in device/"),
+    ("python/x.py", "# TODO: later\n", "TODO"),
+    ("python/tests/test_x.py", "@pytest.mark.skip\ndef f() -> None: ...\n", "proves nothing"),
+    ("oneflow/vm/x_test.cc", "TEST(A, DISABLED_B) {}", "proves nothing"),
+    ("docs/x.md", "pip install --index-url https://pypi.org/simple x", "registries"),
+    ("docs/x.md", "cd /root/x", "one machine"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "expected"), PLANTED)
+def test_finds_a_planted_fault(path: str, text: str, expected: str) -> None:
+    found = problems(path, text)
+    assert len(found) == 1, found
+    assert expected in found[0]
+
+
+GOOD = [
+    ("third_party/python/requirements.lock", "x==1\n" * 1000),
+    ("oneflow/vm/x.h", GUARD + '// never calls abort()\nconst char* k = "exit(1)";\n#endif\n'),
+    ("oneflow/vm/x.cc", "void f(Queue* queue) { queue->exit(); AtExit(g); on_exit_(1); }"),
+    ("oneflow/lifetime/x.cc", "void f() { ::_exit(1); }"),
+    ("oneflow/api/python/gil.cc", "PyThreadState* s = PyEval_SaveThread();"),
+    ("oneflow/api/python/x.cc", "void f() { throw Error(); }"),
+    ("oneflow/device/cuda/x.cc", "#ifdef ONEFLOW_CUDA\n#endif\n"),
+]
+
+
+@pytest.mark.parametrize(("path", "text"), GOOD)
+def test_lets_good_text_pass(path: str, text: str) -> None:
+    assert problems(path, text) == []
+
+
+def test_lines_are_counted_through_comments() -> None:
+    found = problems("oneflow/vm/x.cc", "/* a\n b */ // c\nvoid f() { abort(); }\n")
+    assert found[0].startswith("oneflow/vm/x.cc:3:")
