@@ -193,13 +193,17 @@ def _comparison_json(
 
 
 def _figures(c: Comparison) -> Json:
-    """Speeds, that is the reference's cost over the candidate's: above 1 is faster."""
+    """Speeds, that is the reference's cost over the candidate's: above 1 is faster.
+
+    One pair has no interval; its ends are None.
+    """
+    bounded = math.isfinite(c.interval.low + c.interval.high)
     return {
         "pairs": c.pairs,
         "looks": c.looks,
         "speed": math.exp(-c.estimate),
-        "speed_low": math.exp(-c.interval.high),
-        "speed_high": math.exp(-c.interval.low),
+        "speed_low": math.exp(-c.interval.high) if bounded else None,
+        "speed_high": math.exp(-c.interval.low) if bounded else None,
         "log_ratio": c.estimate,
         "log_ratio_iqr": c.spread,
         "p": c.p,

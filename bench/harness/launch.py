@@ -161,7 +161,7 @@ def read_metrics(text: str, tail: str = "") -> dict[str, dict[str, Any]] | Failu
         if not line.startswith("{"):
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line, parse_constant=_refuse)
         except (ValueError, RecursionError):
             return Failure(BAD_OUTPUT, f"not JSON: {line[:200]}")
         if (fault := metric_fault(value)) is not None:
@@ -170,6 +170,10 @@ def read_metrics(text: str, tail: str = "") -> dict[str, dict[str, Any]] | Failu
             return Failure(BAD_OUTPUT, f"metric {value['metric']!r} came twice")
         metrics[value["metric"]] = value
     return metrics or Failure(NO_OUTPUT, _with_tail("it printed no metric", tail))
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 def metric_fault(value: Mapping[str, Any]) -> str | None:

@@ -155,7 +155,7 @@ def _program(value: Any, where: str) -> Program:
     data = dict(_object(value, Program, where))
     _typed(data.get("name"), str, f"{where}.name")
     for variant, command in _typed(data.get("commands"), dict, f"{where}.commands").items():
-        if command is not None and not (command and all(isinstance(c, str) for c in command)):
+        if command is not None and not _is_command(command):
             raise ValueError(f"{where}.commands.{variant}: expects a list of strings or null")
     for variant, env in _typed(data.get("env", {}), dict, f"{where}.env").items():
         _strings(env, f"{where}.env.{variant}")
@@ -165,6 +165,12 @@ def _program(value: Any, where: str) -> Program:
     _typed(data.get("expected", {}), dict, f"{where}.expected")
     data["rows"] = [_row(r, f"{where}.rows[{i}]") for i, r in enumerate(_list(data, "rows"))]
     return Program(**data)
+
+
+def _is_command(value: Any) -> bool:
+    """Whether it is a list with at least one word, all of them strings."""
+    words = value if isinstance(value, (list, tuple)) else []
+    return bool(words) and all(isinstance(word, str) for word in words)
 
 
 def _row(value: Any, where: str) -> Row:

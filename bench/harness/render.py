@@ -21,8 +21,8 @@ from bench.harness.verdict import NOT_AVAILABLE
 Json = dict[str, Any]
 
 _SCALES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
-# Characters that mean something in Markdown or HTML, or that notify people.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$@:&])")
+# What means something in Markdown or HTML.
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&]|://|www\.)")
 
 
 def render(result: Json, style: str = "terminal") -> str:
@@ -75,8 +75,9 @@ def speed(comparison: Json) -> str:
     """
     if "speed" not in comparison or comparison["verdict"] == NOT_AVAILABLE:
         return str(comparison["verdict"])
-    low, high = comparison["speed_low"], comparison["speed_high"]
-    return f"{comparison['speed']:.3f}x [{low:.3f}, {high:.3f}] {comparison['verdict']}"
+    ends = [comparison["speed_low"], comparison["speed_high"]]
+    low, high = ("?" if end is None else f"{end:.3f}" for end in ends)
+    return f"{comparison['speed']:.3f}x [{low}, {high}] {comparison['verdict']}"
 
 
 def _table(result: Json) -> list[list[str]]:
@@ -157,8 +158,7 @@ def _load(state: Json) -> str:
 def _terminal_table(table: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
     lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
-        for line in table
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table
     ]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return lines
@@ -176,7 +176,8 @@ def _plain(text: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", _plain(text)).replace("\\@", "@\u200b")
+    """The text itself, with no formatting and no link; a space of no width after @ tells nobody."""
+    return _SPECIAL.sub(r"\\\1", _plain(text)).replace("@", "@\u200b").replace("\\www.", "www\\.")
 
 
 def _code(text: str) -> str:

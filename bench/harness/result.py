@@ -57,7 +57,7 @@ def write_json(path: Path, result: Json) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1, sort_keys=True)
+            json.dump(result, file, indent=1, sort_keys=True, allow_nan=False)
             file.write("\n")
         os.replace(name, path)
     except BaseException:

@@ -24,14 +24,24 @@ from typing import Any
 from bench.harness import host, launch, render
 from bench.harness.analysis import make_plan_schedule, make_rows, undecided
 from bench.harness.answers import difference
-from bench.harness.plan import Plan, Program, plan_from_json
+from bench.harness.plan import CONTROL, Plan, Program, plan_from_json
 from bench.harness.result import INFRASTRUCTURE, SCHEMA, STATUS_NAMES, status_of, write_json
 
 Json = dict[str, Any]
 Launch = Callable[[Sequence[str], Mapping[str, str], float], launch.Outcome]
 
 # Variables that change what a library does, recorded with the result.
-_TELLING = ("OMP_", "KMP_", "GOMP_", "MKL_", "DNNL_", "ONEDNN_", "ONEFLOW_", "MALLOC_", "LD_PRELOAD")
+_TELLING = (
+    "OMP_",
+    "KMP_",
+    "GOMP_",
+    "MKL_",
+    "DNNL_",
+    "ONEDNN_",
+    "ONEFLOW_",
+    "MALLOC_",
+    "LD_PRELOAD",
+)
 # An interpreter's own search path means nothing to another one; a plan sets what it needs.
 _DROPPED = ("PYTHONPATH", "PYTHONHOME")
 
@@ -60,7 +70,7 @@ class Collector:
         for look, pairs in enumerate(make_plan_schedule(self.plan).pairs):
             for number in range(done, pairs):
                 for program in self._shuffled_programs(number):
-                    if program.name in open_programs:
+                    if program.name in open_programs and self._worthwhile(program):
                         self._round(program, number)
             done = pairs
             open_programs = undecided(self.plan, self.rounds, self.failures)
@@ -69,6 +79,20 @@ class Collector:
             if not open_programs:
                 return
 
+    def _worthwhile(self, program: Program) -> bool:
+        """False once every comparison of the program has lost a variant to a failure."""
+        failed = self._failed(program)
+        possible = [
+            {v.candidate, v.reference}
+            for v in self.plan.versus
+            if v.role != CONTROL and {v.candidate, v.reference} <= set(program.available())
+        ]
+        left = [pair for pair in possible if not pair & failed]
+        return bool(left) or not (possible or failed)
+
+    def _failed(self, program: Program) -> set[str]:
+        return {f["variant"] for f in self.failures if f["program"] == program.name}
+
     def _shuffled_programs(self, number: int) -> list[Program]:
         order = list(self.plan.programs)
         random.Random(f"{self.plan.policy.seed}/{number}").shuffle(order)
@@ -76,14 +100,13 @@ class Collector:
 
     def _round(self, program: Program, number: int) -> None:
         draw = random.Random(f"{self.plan.policy.seed}/{number}/{program.name}")
-        failed = {f["variant"] for f in self.failures if f["program"] == program.name}
+        failed = self._failed(program)
         order = [v for v in program.available() if v not in failed]
         draw.shuffle(order)
         before, runs = host.snapshot(), {}
         for variant in order:
             env = self._environment(program, variant, number, draw)
-            command = program.commands[variant] or ()
-            outcome = self.launcher(command, env, program.timeout_s)
+            outcome = self.launcher(program.commands[variant] or (), env, program.timeout_s)
             if outcome.failure is None:
                 runs[variant] = {"seconds": outcome.seconds, "metrics": outcome.metrics}
             else:
@@ -141,16 +164,16 @@ def wrong_answers(program: Program, runs: Mapping[str, Json]) -> dict[str, launc
     for row in program.rows:
         anchor = next((v for v in program.commands if v in runs and v not in found), None)
         for variant in [v for v in runs if v not in found]:
-            line = runs[variant]["metrics"].get(row.metric)
-            first = runs[anchor]["metrics"].get(row.metric) if anchor else None
+            line: Json | None = runs[variant]["metrics"].get(row.metric)
+            first: Json | None = runs[anchor]["metrics"].get(row.metric) if anchor else None
             want = program.expected.get(row.metric) or (first or {}).get("check")
             if line is None:
                 found[variant] = launch.Failure(launch.NO_OUTPUT, f"no metric {row.metric!r}")
             elif line["unit"] != row.unit:
-                text = f"{row.metric}: expects the unit {row.unit!r}, got {line['unit']!r}"
-                found[variant] = launch.Failure(launch.BAD_OUTPUT, text)
-            elif want and (text := difference(line["check"], want, program.rtol, program.atol)):
-                found[variant] = launch.Failure(launch.WRONG_ANSWER, f"{row.metric}: {text}")
+                unit = f"{row.metric}: expects the unit {row.unit!r}, got {line['unit']!r}"
+                found[variant] = launch.Failure(launch.BAD_OUTPUT, unit)
+            elif want and (fault := difference(line["check"], want, program.rtol, program.atol)):
+                found[variant] = launch.Failure(launch.WRONG_ANSWER, f"{row.metric}: {fault}")
     return found
 
 

@@ -116,6 +116,10 @@ def holm(p_values: Sequence[float], rows: int | None = None) -> list[float]:
 def pairs_needed(spread: float, difference: float, rate: float, power: float) -> int:
     """About how many pairs find a difference: ``(z_rate/2 + z_power)^2 s^2 / d^2``.
 
+    A rule of thumb from the normal test. The exact signed-rank test follows it for many pairs;
+    where it asks for hardly more than :func:`minimum_pairs`, half as many again are needed (at
+    0.7 %: 17 pairs for a power of 94 %, simulated).
+
     Args:
         spread: the standard deviation of a pair's log ratio.
         difference: the log ratio sought.

@@ -143,9 +143,7 @@ def compare(
         looks=looks,
         estimate=hodges_lehmann(data),
         spread=spread(data).iqr,
-        interval=bootstrap_interval(
-            data, policy.confidence, seed=seed, resamples=policy.resamples
-        ),
+        interval=bootstrap_interval(data, policy.confidence, seed=seed, resamples=policy.resamples),
         exact=signed_rank_interval(data, 1.0 - (1.0 - policy.confidence) * weight),
         p=p_values[-1] if p_values else 1.0,
         spent=spent_p(p_values, schedule.weights),
