@@ -4,9 +4,14 @@ load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("@rules_python//python:defs.bzl", "py_library")
 load("//tools/build_defs:copts.bzl", "COPTS", "LINKOPTS")
 
-def of_cc_library(copts = [], linkopts = [], **kwargs):
-    """A C++ library; attributes of cc_library."""
-    cc_library(copts = COPTS + copts, linkopts = LINKOPTS + linkopts, **kwargs)
+def of_cc_library(copts = [], linkopts = [], linkstatic = True, **kwargs):
+    """A C++ library; attributes of cc_library. Only an archive: nothing here links a library of its own dynamically."""
+    cc_library(
+        copts = COPTS + copts,
+        linkopts = LINKOPTS + linkopts,
+        linkstatic = linkstatic,
+        **kwargs
+    )
 
 def of_cc_binary(copts = [], linkopts = [], **kwargs):
     """A C++ program; attributes of cc_binary."""

@@ -1,7 +1,10 @@
 """Kernels compiled once for each instruction set, in one library."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library")
+load("@rules_python//python:defs.bzl", "py_test")
 load("//tools/build_defs:copts.bzl", "COPTS", "ISA_COPTS", "LINKOPTS")
+
+_X86_64 = ["@platforms//cpu:x86_64"]
 
 def of_isa_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     """Compiles `srcs` once for each instruction set, and gives one library that holds all of them.
@@ -33,6 +36,8 @@ def of_isa_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             copts = COPTS + copts + flags + ["-DONEFLOW_ISA=" + isa],
             linkopts = LINKOPTS,
             alwayslink = alwayslink,
+            target_compatible_with = [] if isa == "baseline" else _X86_64,
+            linkstatic = True,
             visibility = ["//visibility:private"],
             deps = deps,
             **kwargs
@@ -40,6 +45,7 @@ def of_isa_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     cc_library(
         name = name,
         hdrs = hdrs,
+        linkstatic = True,
         defines = select({
             "//tools/build_defs:x86_64": ["ONEFLOW_HAS_ISA_AVX2=1", "ONEFLOW_HAS_ISA_AVX512=1"],
             "//conditions:default": [],
@@ -50,4 +56,29 @@ def of_isa_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             "//conditions:default": [],
         }),
         **kwargs
+    )
+    _isa_test(name)
+
+def _isa_test(name):
+    """Fails when a copy for newer instructions emits a symbol that code for all machines may be linked to."""
+    copies = ["{}_{}".format(name, isa) for isa in ISA_COPTS if isa != "baseline"]
+    for copy in copies:
+        native.filegroup(
+            name = copy + "_archive",
+            testonly = True,
+            srcs = [":" + copy],
+            target_compatible_with = _X86_64,
+        )
+    py_test(
+        name = name + "_isa_test",
+        size = "small",
+        srcs = ["//tools/build_defs:isa_symbols.py"],
+        main = "//tools/build_defs:isa_symbols.py",
+        args = ["$(rootpaths :{}_archive)".format(copy) for copy in copies],
+        data = [":{}_archive".format(copy) for copy in copies],
+        python_version = "PY3",
+        srcs_version = "PY3",
+        target_compatible_with = _X86_64,
+        # Sanitizers add symbols of their own, and inline less.
+        tags = ["cpu", "no_sanitizer"],
     )
