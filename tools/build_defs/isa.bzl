@@ -67,7 +67,6 @@ def _isa_test(name):
             name = copy + "_archive",
             testonly = True,
             srcs = [":" + copy],
-            target_compatible_with = _X86_64,
         )
     py_test(
         name = name + "_isa_test",
