@@ -129,10 +129,9 @@ void TwoStepBody(const LoopRun& run, const void* context) {
 void CopyByFloat(const ArrayView& to, const ArrayView& from, int threads) {
   const auto& cast = GetElementwiseLoops().cast;
   const int middle = static_cast<int>(DataType::kFloat);
-  const TwoStepContext context{cast[static_cast<int>(from.dtype)][middle],
-                               cast[middle][static_cast<int>(to.dtype)],
-                               static_cast<int>(SizeOf(from.dtype)),
-                               static_cast<int>(SizeOf(to.dtype))};
+  const TwoStepContext context{
+      cast[static_cast<int>(from.dtype)][middle], cast[middle][static_cast<int>(to.dtype)],
+      static_cast<int>(SizeOf(from.dtype)), static_cast<int>(SizeOf(to.dtype))};
   const ArrayView* operands[] = {&to, &from};
   StridedLoop(operands, 2).Run(threads, &TwoStepBody, &context);
 }

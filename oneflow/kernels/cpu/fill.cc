@@ -71,8 +71,8 @@ void ArangeIntegers(const KernelCall& call) {
     T* out = call.outputs[0].Data<T>();
     const int64_t n = call.outputs[0].Count();
     for (int64_t i = 0; i < n; ++i) {
-      const ScalarBits bits = ToScalarBits(Scalar(start + static_cast<double>(i) * step),
-                                           call.outputs[0].dtype);
+      const ScalarBits bits =
+          ToScalarBits(Scalar(start + static_cast<double>(i) * step), call.outputs[0].dtype);
       std::memcpy(&out[i], bits.bytes, sizeof(T));
     }
     return;
