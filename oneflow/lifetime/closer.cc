@@ -1,0 +1,184 @@
+#include "oneflow/lifetime/closer.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <utility>
+
+#include "oneflow/common/env_var.h"
+#include "oneflow/common/host_hooks.h"
+#include "oneflow/common/mutex.h"
+#include "oneflow/lifetime/late_exit.h"
+#include "oneflow/lifetime/runtime_thread.h"
+
+namespace oneflow {
+namespace lifetime {
+
+namespace {
+// How often a wait looks at signals.
+constexpr std::chrono::milliseconds kSlice(20);
+// What an interrupted wait leaves the rest of the closing.
+constexpr double kAfterInterruptSeconds = 1;
+}  // namespace
+
+struct Closer::State {
+  struct Accepted {
+    Job job;
+    Deadline deadline;
+  };
+  Mutex mutex;
+  CondVar work;
+  CondVar done;
+  std::deque<Accepted> jobs GUARDED_BY(mutex);
+  uint64_t accepted GUARDED_BY(mutex) = 0;
+  uint64_t finished GUARDED_BY(mutex) = 0;  // jobs finish in the order in which they were accepted
+  bool late GUARDED_BY(mutex) = false;   // a job gave up
+  bool has_thread GUARDED_BY(mutex) = false;
+  bool stopping GUARDED_BY(mutex) = false;
+  pthread_t thread{};
+
+  // Apart from `mutex`: held while `unfinished` runs.
+  Mutex step_mutex;
+  std::string step GUARDED_BY(step_mutex);
+  std::function<std::string()> unfinished GUARDED_BY(step_mutex);
+};
+
+Closer::Closer() : state_(new State) {}
+
+Closer::~Closer() {
+  Stop();
+  delete state_;
+}
+
+void* Closer::ThreadMain(void* pointer) {
+  auto* state = static_cast<State*>(pointer);
+  ScopedRuntimeThread runtime_thread("oneflow-closer");
+  state->mutex.Lock();
+  for (;;) {
+    while (state->jobs.empty() && !state->stopping) { state->work.Wait(&state->mutex); }
+    if (state->jobs.empty()) { break; }
+    State::Accepted next = std::move(state->jobs.front());
+    state->jobs.pop_front();
+    state->mutex.Unlock();
+    next.job(next.deadline);
+    next.job = nullptr;  // what it captured goes before anyone hears that it is done
+    state->mutex.Lock();
+    state->late = state->late || next.deadline.Expired();
+    ++state->finished;
+    state->done.NotifyAll();
+  }
+  state->mutex.Unlock();
+  return nullptr;
+}
+
+// Returns the job's ticket; 0 when it has been run here, or dropped.
+uint64_t Closer::Enqueue(State* state, Job job, Deadline deadline) {
+  {
+    MutexLock lock(&state->mutex);
+    if (state->stopping) { return 0; }
+    if (!state->has_thread) {
+      state->has_thread = pthread_create(&state->thread, nullptr, ThreadMain, state) == 0;
+    }
+    if (state->has_thread) {
+      state->jobs.push_back({std::move(job), deadline});
+      state->work.NotifyOne();
+      return ++state->accepted;
+    }
+  }
+  job(deadline);
+  return 0;
+}
+
+void Closer::Post(Job job) { Enqueue(state_, std::move(job), Deadline::Never()); }
+
+Maybe<void> Closer::RunAndWait(Job job, int status) {
+  if (OnRuntimeThread()) {
+    Post(std::move(job));
+    return Ok();
+  }
+  State* state = state_;
+  const Deadline deadline = Deadline::ForShutdown();
+  const uint64_t ticket = Enqueue(state, std::move(job), deadline);
+  Maybe<void> interrupted = Ok();
+  if (ticket != 0) { AwaitTicket(state, ticket, deadline, status, &interrupted); }
+  return interrupted;
+}
+
+void Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
+                         Maybe<void>* interrupted) {
+  HostUnlocked unlocked;
+  for (;;) {
+    bool late;
+    {
+      MutexLock lock(&state->mutex);
+      if (state->finished < ticket) {
+        state->done.WaitFor(&state->mutex,
+                            std::min<std::chrono::nanoseconds>(kSlice, deadline.Remaining()));
+      }
+      late = state->late;
+      if (state->finished >= ticket && !late) { return; }
+    }
+    if (late || deadline.Expired()) { ExitLate(status, Report(state)); }
+    Maybe<void> polled = unlocked.PollSignals();
+    if (polled.ok()) { continue; }
+    // The first interrupt leaves a moment to end in order, the second one none.
+    deadline = deadline.Earlier(Deadline::After(interrupted->ok() ? kAfterInterruptSeconds : 0));
+    *interrupted = polled;
+  }
+}
+
+std::string Closer::Report(State* state) const {
+  std::string out = Format(
+      "oneflow: closing did not finish in time (ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); "
+      "the process ends now\n",
+      EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10));
+  {
+    MutexLock lock(&state->step_mutex);
+    if (!state->step.empty()) {
+      const std::string more = state->unfinished ? state->unfinished() : "";
+      out += "oneflow: not finished: " + state->step + (more.empty() ? "" : ": " + more) + "\n";
+    }
+  }
+  for (const std::string& name : RuntimeThreadNames()) {
+    if (name != "oneflow-closer") { out += "oneflow: thread still alive: " + name + "\n"; }
+  }
+  return out;
+}
+
+void Closer::EnterStep(std::string what, std::function<std::string()> unfinished) {
+  MutexLock lock(&state_->step_mutex);
+  state_->step = std::move(what);
+  state_->unfinished = std::move(unfinished);
+}
+
+void Closer::LeaveStep() { EnterStep("", nullptr); }
+
+void Closer::Stop() {
+  {
+    MutexLock lock(&state_->mutex);
+    if (state_->stopping) { return; }
+    state_->stopping = true;
+    if (!state_->has_thread) { return; }
+    state_->work.NotifyAll();
+  }
+  pthread_join(state_->thread, nullptr);
+}
+
+void Closer::LockForFork() {
+  state_->mutex.Lock();
+  state_->step_mutex.Lock();
+}
+
+void Closer::UnlockInParent() {
+  state_->step_mutex.Unlock();
+  state_->mutex.Unlock();
+}
+
+// The old state is leaked: its thread does not exist here, and its condition variables may be in the
+// middle of a wait.
+void Closer::ResetInChild() { state_ = new State; }
+
+}  // namespace lifetime
+}  // namespace oneflow

@@ -1,0 +1,112 @@
+#include "oneflow/lifetime/unread_errors.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "oneflow/common/env_var.h"
+#include "oneflow/common/log.h"
+#include "oneflow/common/mutex.h"
+#include "oneflow/lifetime/fork_hooks.h"
+
+namespace oneflow {
+namespace lifetime {
+
+namespace {
+
+constexpr size_t kMaxKept = 20;
+
+struct Unread {
+  ErrorPtr error;
+  std::string text;  // rendered; empty: not yet
+};
+
+struct List {
+  Mutex mutex;
+  std::vector<Unread> errors GUARDED_BY(mutex);
+  size_t not_kept GUARDED_BY(mutex) = 0;
+};
+// Leaked: errors may be registered while the process exits.
+List& TheList() {
+  static auto* list = new List;
+  return *list;
+}
+
+void DropRead(std::vector<Unread>* errors) {
+  errors->erase(std::remove_if(errors->begin(), errors->end(),
+                               [](const Unread& unread) { return unread.error->read(); }),
+                errors->end());
+}
+
+std::string Render(const Error& error) {
+  const std::string stack = FormatStack(error.stack());
+  return (stack.empty() ? "" : "Traceback (most recent call last):\n" + stack) +
+         ErrorKindName(error.kind()) + ": " + error.Describe() + "\n";
+}
+
+void AtExit(int status, void*) {
+  if (InForkChild()) { return; }
+  std::fflush(nullptr);
+  const std::string report = UnreadErrorReport();
+  if (report.empty()) { return; }
+  WriteStderr(report);
+  if (status != 0 || EnvString("ONEFLOW_UNREAD_ERRORS", "") == "warn") { return; }
+  // The status cannot be changed from here in any other way. Handlers that were registered before
+  // this one do not run.
+  ::_exit(1);
+}
+
+}  // namespace
+
+void RegisterRootFailure(const ErrorPtr& error) {
+  List& list = TheList();
+  MutexLock lock(&list.mutex);
+  DropRead(&list.errors);
+  if (list.errors.size() < kMaxKept) {
+    list.errors.push_back({error, ""});
+  } else {
+    ++list.not_kept;
+  }
+}
+
+void InstallUnreadErrorReport() {
+  static const int installed = ::on_exit(AtExit, nullptr);
+  static_cast<void>(installed);
+}
+
+void RenderUnreadErrors() {
+  List& list = TheList();
+  MutexLock lock(&list.mutex);
+  for (Unread& unread : list.errors) {
+    if (unread.text.empty() && !unread.error->read()) { unread.text = Render(*unread.error); }
+  }
+}
+
+std::string UnreadErrorReport() {
+  List& list = TheList();
+  MutexLock lock(&list.mutex);
+  DropRead(&list.errors);
+  const size_t count = list.errors.size() + list.not_kept;
+  if (list.errors.empty()) { return ""; }
+  std::string out = count == 1
+                        ? "oneflow: an error was never read by the program:\n"
+                        : Format("oneflow: {} errors were never read by the program:\n", count);
+  for (const Unread& unread : list.errors) {
+    out += unread.text.empty() ? Render(*unread.error) : unread.text;
+  }
+  if (list.not_kept > 0) { out += Format("... and {} more\n", list.not_kept); }
+  return out;
+}
+
+void ForgetUnreadErrors() {
+  List& list = TheList();
+  MutexLock lock(&list.mutex);
+  list.errors.clear();
+  list.not_kept = 0;
+}
+
+}  // namespace lifetime
+}  // namespace oneflow
