@@ -62,30 +62,39 @@ py_library(
 )
 """
 
-def _pip_bootstrap_impl(ctx):
+def _bootstrap_wheel_impl(ctx):
     interpreter = ctx.path(ctx.attr.interpreter)
     cache = ctx.os.environ.get("ONEFLOW_BAZEL_CACHE", "") or str(ctx.path("cache"))
-    script = ctx.path(ctx.attr._bootstrap)
+    script = str(ctx.path(ctx.attr._bootstrap))
+    lock = str(ctx.path(ctx.attr._lock))
     wheel = _run(
         ctx,
-        [interpreter, "-E", "-s", "-B", str(script), str(ctx.path(ctx.attr.lock)), cache],
-        "cannot get pip",
+        [interpreter, "-E", "-s", "-B", script, ctx.attr.package, lock, cache],
+        "cannot get " + ctx.attr.package,
     )
-    ctx.symlink(wheel, "pip.zip")
-    ctx.extract("pip.zip")
+    ctx.symlink(wheel, "wheel.zip")
+    ctx.extract("wheel.zip")
     ctx.file("BUILD.bazel", _WHEEL_BUILD)
 
-pip_bootstrap = repository_rule(
-    doc = """The pip in `lock`, for pip_parse.
-
-rules_python 0.22.1 brings a pip that does not start under Python 3.12 and newer, so this takes the name of its repository.
-""",
-    implementation = _pip_bootstrap_impl,
+_bootstrap_wheel = repository_rule(
+    implementation = _bootstrap_wheel_impl,
     attrs = {
         "interpreter": attr.label(mandatory = True),
-        "lock": attr.label(mandatory = True),
-        "_bootstrap": attr.label(default = "//third_party/python:bootstrap_pip.py", allow_single_file = True),
-        "_debian": attr.label(default = "//tools/launcher:debian.py", allow_single_file = True),
+        "package": attr.string(mandatory = True),
+        "_bootstrap": attr.label(default = "//third_party/python:bootstrap.py", allow_single_file = True),
+        "_lock": attr.label(default = "//third_party/python:bootstrap.lock", allow_single_file = True),
     },
     environ = ["ONEFLOW_BAZEL_CACHE", "ONEFLOW_PYTHON"],
 )
+
+def bootstrap_wheels(interpreter):
+    """The packages in bootstrap.lock, for pip_parse; call it before pip_parse is loaded.
+
+    rules_python 0.22.1 brings a pip and a setuptools that do not start under Python 3.12 and newer, so these take the
+    names of its repositories.
+
+    Args:
+      interpreter: label of the interpreter that downloads them
+    """
+    for package in ["pip", "setuptools"]:
+        _bootstrap_wheel(name = "pypi__" + package, interpreter = interpreter, package = package)

@@ -1,7 +1,6 @@
-"""Gets the pip wheel that `pip.lock` pins, with whatever pip this machine has, and prints the
-wheel's path.
+"""Gets a wheel that `bootstrap.lock` pins, with whatever pip this machine has; prints its path.
 
-    bootstrap_pip.py LOCK CACHE
+    bootstrap.py PACKAGE LOCK CACHE
 
 An interpreter has a pip of its own, or the wheel that `ensurepip` carries. Debian's has neither
 until `python3-venv` is installed; there the archive's `python3-pip-whl` is unpacked, not installed.
@@ -9,7 +8,6 @@ until `python3-venv` is installed; there the archive's `python3-pip-whl` is unpa
 
 import glob
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -56,34 +54,31 @@ def unpack_debian_wheel(scratch: str) -> None:
             raise SystemExit(f"{' '.join(command)} failed: {result.stderr}")
 
 
+def download(requirement: str, target: str, cache: str) -> None:
+    """Downloads the wheel of `requirement`, which holds its hash, to the file `target`."""
+    with tempfile.TemporaryDirectory(dir=cache) as scratch:
+        lock = os.path.join(scratch, "lock")
+        with open(lock, "w", encoding="utf-8") as file:
+            file.write(requirement)
+        env = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PYTHONNOUSERSITE="1")
+        env["PYTHONPATH"] = find_pip(scratch)
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--require-hashes"]
+        command += ["-r", lock, "-d", scratch]
+        result = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        if result.returncode != 0:
+            raise SystemExit(f"{' '.join(command)} failed: {result.stderr}")
+        os.replace(glob.glob(os.path.join(scratch, "*.whl"))[0], target)
+
+
 def main() -> None:
     """The script's entry; see the module's text."""
-    lock, cache = sys.argv[1:]
+    package, lock, cache = sys.argv[1:]
     with open(lock, encoding="utf-8") as file:
-        pins = re.findall(r"sha256:([0-9a-f]{64})", file.read())
-    sha256 = pins[0]
-    wheel = os.path.join(cache, "archives", sha256)
+        requirement = next(line for line in file if line.startswith(package + "=="))
+    wheel = os.path.join(cache, "archives", requirement.strip().rpartition("sha256:")[2])
     if not os.path.exists(wheel):
         os.makedirs(os.path.dirname(wheel), exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as scratch:
-            env = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1", PYTHONNOUSERSITE="1")
-            env["PYTHONPATH"] = find_pip(scratch)
-            command = [
-                sys.executable,
-                "-m",
-                "pip",
-                "download",
-                "--no-deps",
-                "--require-hashes",
-                "-r",
-                lock,
-                "-d",
-                scratch,
-            ]
-            result = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
-            if result.returncode != 0:
-                raise SystemExit(f"{' '.join(command)} failed: {result.stderr}")
-            os.replace(glob.glob(os.path.join(scratch, "pip-*.whl"))[0], wheel)
+        download(requirement, wheel, cache)
     print(wheel)
 
 
