@@ -18,6 +18,7 @@
 #include "oneflow/common/stack_source.h"
 #include "oneflow/core/tensor_meta.h"
 #include "oneflow/tensor/autograd_meta.h"
+#include "oneflow/tensor/tensor.h"
 
 namespace oneflow {
 
@@ -25,7 +26,7 @@ class Node;
 using NodePtr = IntrusivePtr<Node>;
 
 struct Edge {
-  NodePtr node;      // nullptr: this input needs no gradient
+  NodePtr node;       // nullptr: this input needs no gradient
   int32_t index = 0;  // which output of `node` the gradient belongs to
 };
 
@@ -40,7 +41,9 @@ class Node : public GradFnBase {
   virtual Maybe<void> Apply(const TensorTuple& dys, TensorTuple* dxs) = 0;
   // Drops what was saved for backward (after backward() without retain_graph).
   virtual void ReleaseSaved() {}
-
+  // True for the node of a leaf: it runs as soon as it can, so that a gradient which is complete can
+  // be used (reduced over ranks) while backward goes on.
+  virtual bool IsLeaf() const { return false; }
   const std::vector<Edge>& edges() const { return edges_; }
   void AddEdge(Edge edge) { edges_.push_back(std::move(edge)); }
   int num_outputs() const { return num_outputs_; }
@@ -48,13 +51,11 @@ class Node : public GradFnBase {
   // Creation order; backward runs later nodes first among those that are ready.
   uint64_t sequence() const { return sequence_; }
 
-  // Hooks of the output tensors, run on a gradient before Apply sees it.
-  void AddHook(int output, TensorHook hook);
+  // Hooks of the output tensors, run in order on a gradient before Apply sees it. A result that is
+  // not null replaces the gradient.
+  void AddHook(int output, TensorHook hook) { hooks_.emplace_back(output, std::move(hook)); }
   bool RemoveHook(int64_t id);
   Maybe<void> RunHooks(TensorTuple* dys) const;
-  // retain_grad(): before Apply, the gradient of `output` is stored in the tensor, which is weak:
-  // the tensor takes itself out when it dies.
-  const std::vector<std::pair<int, TensorHook>>& hooks() const { return hooks_; }
 
  private:
   const int num_outputs_;
@@ -62,11 +63,42 @@ class Node : public GradFnBase {
   const uint64_t sequence_;
   std::vector<Edge> edges_;
   std::vector<std::pair<int, TensorHook>> hooks_;
+
+  friend class Engine;
+  // Scratch of the engine's walk; a graph is run by one thread at a time.
+  const void* run_ = nullptr;
+  int32_t slot_ = -1;
 };
+
+// A leaf's node: adds what arrives into `tensor.grad`. It does not own the tensor: the tensor owns
+// the node, and a leaf that died needs no gradient.
+class AccumulateGrad : public Node {
+ public:
+  explicit AccumulateGrad(const TensorPtr& leaf) : Node(1), leaf_(leaf->Weak()) {}
+  const char* name() const override { return "AccumulateGrad"; }
+  Maybe<void> Apply(const TensorTuple& dys, TensorTuple* dxs) override;
+  bool IsLeaf() const override { return true; }
+
+ private:
+  IntrusivePtr<WeakTensor> leaf_;
+};
+
+// The few ops that the tape itself needs, registered once by the functional layer.
+struct GradientOps {
+  Maybe<TensorPtr> (*add)(const TensorPtr& a, const TensorPtr& b) = nullptr;
+  Maybe<void> (*add_in_place)(const TensorPtr& target, const TensorPtr& b) = nullptr;
+  Maybe<TensorPtr> (*clone)(const TensorPtr& t) = nullptr;
+  Maybe<TensorPtr> (*ones_like)(const TensorPtr& t) = nullptr;
+};
+void SetGradientOps(const GradientOps& ops);
+const GradientOps& GetGradientOps();
 
 // The edge along which a tensor's gradient travels; {nullptr, 0} if it needs none. Makes the
 // AccumulateGrad node of a leaf on first use.
 Edge GradientEdge(const TensorPtr& tensor);
+
+// Makes `tensor` output `index` of `node`.
+void SetHistory(const TensorPtr& tensor, const NodePtr& node, int index);
 
 }  // namespace oneflow
 

@@ -46,7 +46,7 @@ struct ErrorFrame {
 class Error : public RefCounted<Error> {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
-  ~Error();
+  virtual ~Error();
 
   ErrorKind kind() const { return kind_; }
   const std::string& message() const { return message_; }
@@ -85,10 +85,10 @@ class Error : public RefCounted<Error> {
 using ErrorPtr = IntrusivePtr<Error>;
 
 // Makers, by kind. Example: `return ValueError("[sum] expects ..., got dim {}", dim);`
-#define ONEFLOW_DEFINE_ERROR_MAKER(name, kind)                          \
-  template <typename... Args>                                           \
-  ErrorPtr name(std::string_view pattern, const Args&... args) {        \
-    return MakeIntrusive<Error>(kind, Format(pattern, args...));        \
+#define ONEFLOW_DEFINE_ERROR_MAKER(name, kind)                   \
+  template <typename... Args>                                    \
+  ErrorPtr name(std::string_view pattern, const Args&... args) { \
+    return MakeIntrusive<Error>(kind, Format(pattern, args...)); \
   }
 ONEFLOW_DEFINE_ERROR_MAKER(TypeError, ErrorKind::kType)
 ONEFLOW_DEFINE_ERROR_MAKER(ValueError, ErrorKind::kValue)

@@ -25,9 +25,7 @@ class RefCounted {
 
   void AddRef() const { refs_.fetch_add(1, std::memory_order_relaxed); }
   void Release() const {
-    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      delete static_cast<const T*>(this);
-    }
+    if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) { delete static_cast<const T*>(this); }
   }
   int32_t ref_count() const { return refs_.load(std::memory_order_relaxed); }
 
@@ -42,8 +40,8 @@ template <typename T>
 class IntrusivePtr {
  public:
   IntrusivePtr() = default;
-  IntrusivePtr(std::nullptr_t) {}                                       // NOLINT: implicit
-  explicit IntrusivePtr(T* p) : p_(p) { Acquire(); }                    // shares
+  IntrusivePtr(std::nullptr_t) {}                                        // NOLINT: implicit
+  explicit IntrusivePtr(T* p) : p_(p) { Acquire(); }                     // shares
   IntrusivePtr(const IntrusivePtr& other) : p_(other.p_) { Acquire(); }  // NOLINT: implicit
   IntrusivePtr(IntrusivePtr&& other) noexcept : p_(other.p_) { other.p_ = nullptr; }
   template <typename U>

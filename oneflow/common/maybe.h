@@ -33,10 +33,10 @@ class [[nodiscard]] Maybe {
  public:
   Maybe(const T& value) { new (&value_) T(value); }        // NOLINT: implicit
   Maybe(T&& value) { new (&value_) T(std::move(value)); }  // NOLINT: implicit
-  template <typename U, typename = std::enable_if_t<std::is_convertible_v<U&&, T> &&
-                                                    !std::is_same_v<std::decay_t<U>, ErrorPtr> &&
-                                                    !std::is_same_v<std::decay_t<U>, Maybe> &&
-                                                    !std::is_same_v<std::decay_t<U>, T>>>
+  template <typename U,
+            typename = std::enable_if_t<
+                std::is_convertible_v<U&&, T> && !std::is_same_v<std::decay_t<U>, ErrorPtr> &&
+                !std::is_same_v<std::decay_t<U>, Maybe> && !std::is_same_v<std::decay_t<U>, T>>>
   Maybe(U&& value) {  // NOLINT: implicit
     new (&value_) T(std::forward<U>(value));
   }
@@ -104,31 +104,31 @@ void Annotate(const ErrorPtr& error, const char* file, int line, const char* exp
 
 }  // namespace oneflow
 
-#define JUST_IMPL_(expr, on_error)                                                          \
-  __extension__({                                                                           \
-    auto&& maybe__ = (expr);                                                                \
-    if (__builtin_expect(!maybe__.ok(), 0)) {                                               \
-      ::oneflow::maybe_detail::Annotate(maybe__.error(), __FILE__, __LINE__, #expr);        \
-      on_error;                                                                             \
-    }                                                                                       \
-    ::oneflow::maybe_detail::TakeValue(std::move(maybe__));                                 \
+#define JUST_IMPL_(expr, on_error)                                                   \
+  __extension__({                                                                    \
+    auto&& maybe__ = (expr);                                                         \
+    if (__builtin_expect(!maybe__.ok(), 0)) {                                        \
+      ::oneflow::maybe_detail::Annotate(maybe__.error(), __FILE__, __LINE__, #expr); \
+      on_error;                                                                      \
+    }                                                                                \
+    ::oneflow::maybe_detail::TakeValue(std::move(maybe__));                          \
   })
 
 #define JUST(expr) JUST_IMPL_(expr, return maybe__.error())
-#define JUST_MSG(expr, ...)                                                                 \
-  JUST_IMPL_(expr, maybe__.error()->PrependMessage(::oneflow::Format(__VA_ARGS__) + ": ");  \
+#define JUST_MSG(expr, ...)                                                                \
+  JUST_IMPL_(expr, maybe__.error()->PrependMessage(::oneflow::Format(__VA_ARGS__) + ": "); \
              return maybe__.error())
 #define CHECK_JUST(expr) JUST_IMPL_(expr, ::oneflow::maybe_detail::Throw(maybe__.error()))
-#define CHECK_JUST_MSG(expr, ...)                                                           \
-  JUST_IMPL_(expr, maybe__.error()->PrependMessage(::oneflow::Format(__VA_ARGS__) + ": ");  \
+#define CHECK_JUST_MSG(expr, ...)                                                          \
+  JUST_IMPL_(expr, maybe__.error()->PrependMessage(::oneflow::Format(__VA_ARGS__) + ": "); \
              ::oneflow::maybe_detail::Throw(maybe__.error()))
 
 // An assertion about our own code: on failure returns an internal error ("please report").
-#define CHECK_OR_RETURN(condition, ...)                                                     \
-  if (__builtin_expect(!(condition), 0)) {                                                  \
-    ::oneflow::ErrorPtr error__ = ::oneflow::InternalError("" __VA_ARGS__);                 \
-    error__->AddFrame(__FILE__, __LINE__, #condition);                                      \
-    return error__;                                                                         \
+#define CHECK_OR_RETURN(condition, ...)                                     \
+  if (__builtin_expect(!(condition), 0)) {                                  \
+    ::oneflow::ErrorPtr error__ = ::oneflow::InternalError("" __VA_ARGS__); \
+    error__->AddFrame(__FILE__, __LINE__, #condition);                      \
+    return error__;                                                         \
   }
 
 #endif  // ONEFLOW_COMMON_MAYBE_H_

@@ -19,8 +19,8 @@ namespace oneflow {
 using StackId = uint32_t;
 inline constexpr StackId kNoStack = 0;
 
-// One frame of a resolved stack. Lines and columns count from 1 and 0, as CPython counts; columns
-// and end_line are -1 where the interpreter does not know them.
+// One frame of a resolved stack. Lines and columns count from 1 and 0, as CPython counts (columns
+// in UTF-8 bytes); columns and end_line are -1 where the interpreter does not know them.
 struct StackFrame {
   std::string file;
   std::string function;
@@ -70,8 +70,11 @@ class ScopedStack {
 };
 
 // As Python prints a traceback: oldest first, two spaces of indent, source line beneath, a caret
-// line where columns are known. Empty for kNoStack.
+// line where columns are known; of a frame that repeats itself (recursion), three and a count.
+// Empty for kNoStack.
 std::string FormatStack(StackId id);
+// The same for frames that were resolved before.
+std::string FormatFrames(const std::vector<StackFrame>& frames);
 
 }  // namespace oneflow
 

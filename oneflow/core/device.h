@@ -30,9 +30,7 @@ class Device {
   int index() const { return index_; }
   std::string ToString() const;  // "cpu:0"
 
-  friend bool operator==(Device a, Device b) {
-    return a.type_ == b.type_ && a.index_ == b.index_;
-  }
+  friend bool operator==(Device a, Device b) { return a.type_ == b.type_ && a.index_ == b.index_; }
   friend bool operator!=(Device a, Device b) { return !(a == b); }
 
  private:

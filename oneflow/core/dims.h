@@ -18,7 +18,8 @@ inline constexpr int kMaxDims = 16;
 class Dims {
  public:
   Dims() = default;
-  Dims(std::initializer_list<int64_t> values) : Dims(values.begin(), static_cast<int>(values.size())) {}
+  Dims(std::initializer_list<int64_t> values)
+      : Dims(values.begin(), static_cast<int>(values.size())) {}
   Dims(const int64_t* values, int size) {
     Resize(size);
     std::memcpy(data(), values, sizeof(int64_t) * static_cast<size_t>(size));

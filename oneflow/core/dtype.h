@@ -41,10 +41,10 @@ DataType PromoteTypes(DataType a, DataType b);
 // Maps a C++ type to its DataType: DataTypeOf<float>::value.
 template <typename T>
 struct DataTypeOf;
-#define ONEFLOW_DATA_TYPE_OF(cpp, dtype)                   \
-  template <>                                              \
-  struct DataTypeOf<cpp> {                                 \
-    static constexpr DataType value = DataType::dtype;     \
+#define ONEFLOW_DATA_TYPE_OF(cpp, dtype)               \
+  template <>                                          \
+  struct DataTypeOf<cpp> {                             \
+    static constexpr DataType value = DataType::dtype; \
   };
 ONEFLOW_DATA_TYPE_OF(bool, kBool)
 ONEFLOW_DATA_TYPE_OF(uint8_t, kUInt8)

@@ -110,7 +110,8 @@ Maybe<Placement> Placement::Parse(std::string_view text) {
   if ((kind != "cpu" && kind != "cuda") || colon == std::string_view::npos ||
       !GridReader(text.substr(colon + 1)).Read(&ranks, &grid)) {
     return ValueError("[placement] expects text such as 'cpu:[0, 1]' or 'cuda:[[0, 1], [2, 3]]', "
-                      "got '{}'", text);
+                      "got '{}'",
+                      text);
   }
   return Make(kind == "cpu" ? DeviceType::kCPU : DeviceType::kCUDA, std::move(ranks), grid);
 }

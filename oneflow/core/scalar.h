@@ -17,10 +17,10 @@ class Scalar {
   enum class Kind : uint8_t { kBool, kInt, kFloat };
 
   Scalar() : i_(0), kind_(Kind::kInt) {}
-  Scalar(bool v) : i_(v), kind_(Kind::kBool) {}      // NOLINT: implicit
-  Scalar(int v) : i_(v), kind_(Kind::kInt) {}        // NOLINT: implicit
-  Scalar(int64_t v) : i_(v), kind_(Kind::kInt) {}    // NOLINT: implicit
-  Scalar(double v) : d_(v), kind_(Kind::kFloat) {}   // NOLINT: implicit
+  Scalar(bool v) : i_(v), kind_(Kind::kBool) {}     // NOLINT: implicit
+  Scalar(int v) : i_(v), kind_(Kind::kInt) {}       // NOLINT: implicit
+  Scalar(int64_t v) : i_(v), kind_(Kind::kInt) {}   // NOLINT: implicit
+  Scalar(double v) : d_(v), kind_(Kind::kFloat) {}  // NOLINT: implicit
 
   Kind kind() const { return kind_; }
   bool is_float() const { return kind_ == Kind::kFloat; }

@@ -25,9 +25,9 @@ struct MemoryStats {
   int64_t allocated_peak = 0;  // its maximum since ResetPeak()
   int64_t reserved = 0;        // bytes held from the system, in use or cached
   int64_t reserved_peak = 0;
-  int64_t limit = 0;           // the smallest of the configured limit, the cgroup's, the machine's
-  int64_t allocations = 0;     // calls of Allocate() that succeeded
-  int64_t cache_hits = 0;      // of these, how many were served from the cache
+  int64_t limit = 0;        // the smallest of the configured limit, the cgroup's, the machine's
+  int64_t allocations = 0;  // calls of Allocate() that succeeded
+  int64_t cache_hits = 0;   // of these, how many were served from the cache
   struct SizeClass {
     int64_t block_bytes;
     int64_t in_use;

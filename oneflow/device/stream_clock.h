@@ -30,8 +30,7 @@ struct StreamPoint {
 class StreamClock {
  public:
   static bool Passed(StreamPoint point) {
-    return point.seq == 0 ||
-           completed_[point.stream].load(std::memory_order_acquire) >= point.seq;
+    return point.seq == 0 || completed_[point.stream].load(std::memory_order_acquire) >= point.seq;
   }
   static uint64_t Completed(StreamIndex stream) {
     return completed_[stream].load(std::memory_order_acquire);
@@ -42,8 +41,7 @@ class StreamClock {
     completed_[stream].store(seq, std::memory_order_seq_cst);
   }
   static bool PassedInOrder(StreamPoint point) {
-    return point.seq == 0 ||
-           completed_[point.stream].load(std::memory_order_seq_cst) >= point.seq;
+    return point.seq == 0 || completed_[point.stream].load(std::memory_order_seq_cst) >= point.seq;
   }
   // Allots an index; -1 when all are taken. Indices of ended streams are used again only for a
   // stream that goes on counting where the old one stopped.

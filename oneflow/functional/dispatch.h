@@ -15,9 +15,9 @@ namespace oneflow {
 
 // For ops without tensor inputs, and those that draw.
 struct DispatchOptions {
-  Device device;                       // where outputs of an op without inputs go
-  DataType dtype = DataType::kFloat;   // and their dtype, before `infer` has its say
-  GeneratorPtr generator;              // nullptr: the default one
+  Device device;                      // where outputs of an op without inputs go
+  DataType dtype = DataType::kFloat;  // and their dtype, before `infer` has its say
+  GeneratorPtr generator;             // nullptr: the default one
 };
 
 // Runs `op`; fills op.def->num_outputs entries of `outputs`. `attrs` points at the op's attribute
@@ -27,11 +27,17 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
                      const void* attrs, TensorPtr* outputs,
                      const DispatchOptions& options = DispatchOptions());
 
-// In place: output 0 is written into `target` (inputs[0]), which keeps its shape and dtype.
-// RuntimeError if the result would not fit, if target is a leaf that requires grad (while grad mode
-// is on), or if its elements overlap each other.
+// In place: output j is written into target `inputs[j]`, which keeps its shape and dtype. Given one
+// tensor more than the op has inputs (copy_, fill_), inputs[0] is a target that is not read.
+// RuntimeError if the result would not fit, if a target is a leaf that requires grad (while grad mode
+// is on), or if its elements overlap each other. Where the op promotes, other operands are cast to
+// the target's dtype if they are of its category or a lower one.
 Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
-                            const void* attrs);
+                            const void* attrs, const DispatchOptions& options = DispatchOptions());
+
+// How a tensor is cast, with history; registered once by the functional layer.
+using CastFn = Maybe<TensorPtr> (*)(const TensorPtr& tensor, DataType dtype);
+void SetCast(CastFn fn);
 
 }  // namespace oneflow
 

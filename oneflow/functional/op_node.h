@@ -25,11 +25,11 @@ using BackwardFn = Maybe<void> (*)(const OpNode& node, const TensorTuple& dys, T
 
 struct FunctionalOp {
   const OpDef* def;
-  BackwardFn backward;     // nullptr: not differentiable (outputs do not require grad)
-  uint32_t save_inputs;    // bit i: input i is saved for backward
-  uint32_t save_outputs;   // bit i: output i is saved for backward
-  uint32_t save_metas;     // bit i: only the meta of input i is saved
-  uint32_t grad_inputs;    // bit i: the formula has a gradient for input i
+  BackwardFn backward;    // nullptr: not differentiable (outputs do not require grad)
+  uint32_t save_inputs;   // bit i: input i is saved for backward
+  uint32_t save_outputs;  // bit i: output i is saved for backward
+  uint32_t save_metas;    // bit i: only the meta of input i is saved
+  uint32_t grad_inputs;   // bit i: the formula has a gradient for input i
 };
 
 class OpNode : public Node {
@@ -60,10 +60,10 @@ class OpNode : public Node {
 
  private:
   struct Saved {
-    TensorPtr tensor;      // for an output: an alias without history (else the node owned itself)
+    TensorPtr tensor;  // for an output: an alias without history (else the node owned itself)
     uint32_t version = 0;
   };
-  Maybe<TensorPtr> Unpack(const Saved& saved, int output) const;
+  Maybe<TensorPtr> Unpack(const Saved& saved) const;
 
   const FunctionalOp* op_;
   int num_inputs_;

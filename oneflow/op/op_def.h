@@ -19,8 +19,8 @@ inline constexpr int kMaxOpOutputs = 4;
 inline constexpr int kMaxKernelsPerOp = 8;
 
 struct InferContext {
-  const char* op;                    // for messages: `[op] expects ...`
-  const TensorMeta* const* inputs;   // an optional input that was not given is nullptr
+  const char* op;                   // for messages: `[op] expects ...`
+  const TensorMeta* const* inputs;  // an optional input that was not given is nullptr
   int num_inputs;
   const void* attrs;
 
@@ -55,9 +55,9 @@ struct OpDef {
   size_t attrs_size;
   // Byte offset in the attributes of a RandomSlot that the dispatcher fills in; -1: draws nothing.
   int random_slot;
-  bool is_view;    // outputs share the storage of input 0; no kernel runs
-  bool promotes;   // inputs of different dtypes are cast to their PromoteTypes first
-  bool syncs;      // the output's shape depends on data
+  bool is_view;   // outputs share the storage of input 0; no kernel runs
+  bool promotes;  // inputs of different dtypes are cast to their PromoteTypes first
+  bool syncs;     // the output's shape depends on data
   InplaceFailure inplace_failure;
   const char* kernel_names[kNumDeviceTypes][kMaxKernelsPerOp];  // best first, ended by nullptr
 

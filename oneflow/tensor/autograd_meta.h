@@ -30,17 +30,23 @@ struct TensorHook {
   std::function<Maybe<TensorPtr>(const TensorPtr&)> call;
 };
 
+// A reference that does not keep its tensor alive: null once the tensor died.
+struct WeakTensor : public RefCounted<WeakTensor> {
+  Tensor* tensor = nullptr;
+};
+
 struct AutogradMeta {
   AutogradMeta();
   ~AutogradMeta();
   bool requires_grad = false;
   bool retain_grad = false;
-  int32_t output_index = 0;               // which output of grad_fn this tensor is
-  IntrusivePtr<GradFnBase> grad_fn;       // nullptr for a leaf
-  IntrusivePtr<GradFnBase> accumulator;   // a leaf's node that adds into `grad`
+  int32_t output_index = 0;              // which output of grad_fn this tensor is
+  IntrusivePtr<GradFnBase> grad_fn;      // nullptr for a leaf
+  IntrusivePtr<GradFnBase> accumulator;  // a leaf's node that adds into `grad`
   TensorPtr grad;
-  std::vector<TensorHook> hooks;
-  TensorPtr view_base;                    // the tensor that this one is a view of, or nullptr
+  std::vector<TensorHook> hooks;  // of a leaf without an accumulator yet
+  IntrusivePtr<WeakTensor> weak;  // made on demand, see Tensor::Weak()
+  TensorPtr view_base;            // the tensor that this one is a view of, or nullptr
 };
 
 }  // namespace oneflow

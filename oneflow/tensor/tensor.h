@@ -20,6 +20,8 @@
 
 namespace oneflow {
 
+class Stream;
+
 class Tensor : public RefCounted<Tensor> {
  public:
   Tensor(StorageRef storage, TensorMeta meta)
@@ -39,7 +41,8 @@ class Tensor : public RefCounted<Tensor> {
   const StorageRef& storage_ref() const { return storage_; }
   // Address of element (0, ..., 0). Valid for kernels; the host must sync first (vm).
   char* data() const {
-    return static_cast<char*>(storage_->data()) + meta_.offset * static_cast<int64_t>(SizeOf(meta_.dtype));
+    return static_cast<char*>(storage_->data()) +
+           meta_.offset * static_cast<int64_t>(SizeOf(meta_.dtype));
   }
 
   // Another tensor over the same storage, without history.
@@ -59,6 +62,8 @@ class Tensor : public RefCounted<Tensor> {
   bool requires_grad() const { return autograd_ != nullptr && autograd_->requires_grad; }
   bool is_leaf() const { return autograd_ == nullptr || autograd_->grad_fn == nullptr; }
 
+  const IntrusivePtr<WeakTensor>& Weak();
+
   // The host language's object for this tensor, borrowed; guarded by the host's lock.
   void* host_object() const { return host_object_; }
   void set_host_object(void* object) { host_object_ = object; }
@@ -72,6 +77,10 @@ class Tensor : public RefCounted<Tensor> {
 
 // A contiguous tensor with memory from the device's pool, its values undefined.
 Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dtype, Device device);
+// The same for a dense `meta` whose size in bytes is known, at home on `stream`.
+Maybe<TensorPtr> AllocateTensorFor(Stream* stream, size_t bytes, TensorMeta meta);
+// On the CPU, for the host to write at once: no queued instruction can still use this memory.
+Maybe<TensorPtr> AllocateHostTensor(const char* op, const Shape& shape, DataType dtype);
 
 }  // namespace oneflow
 

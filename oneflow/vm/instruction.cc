@@ -13,9 +13,7 @@ Maybe<void> RunKernel(const OpCall& call) {
     Maybe<void> ran = call.kernel->run(call.call);
     if (__builtin_expect(ran.ok(), 1)) { return Ok(); }
     failure = ran.error();
-  } catch (const ErrorException& e) {
-    failure = e.error();
-  } catch (const std::exception& e) {
+  } catch (const ErrorException& e) { failure = e.error(); } catch (const std::exception& e) {
     failure = InternalError("[{}] kernel {} threw: {}", call.op, call.kernel->name, e.what());
   }
   failure->set_op(call.op);

@@ -35,14 +35,14 @@ enum class OnFailure : uint8_t {
 struct OpCall {
   const char* op = nullptr;  // static text
   const Kernel* kernel = nullptr;
-  KernelCall call;           // views and attributes, borrowed
+  KernelCall call;  // views and attributes, borrowed
   size_t attrs_size = 0;
   Storage* const* reads = nullptr;
   Storage* const* writes = nullptr;
   int num_reads = 0;
   int num_writes = 0;
   OnFailure on_failure = OnFailure::kPoison;
-  bool overwrites = true;    // every written storage is written in full: clears its poison
+  bool overwrites = true;  // every written storage is written in full: clears its poison
   Stream* stream = nullptr;
 };
 

@@ -1,5 +1,7 @@
 #include "oneflow/vm/storage.h"
 
+#include <algorithm>
+
 #include "oneflow/common/mutex.h"
 
 namespace oneflow {
@@ -40,17 +42,19 @@ void Storage::FreeMemory() {
   }
   if (block_ == nullptr) { return; }
   if (last_write_.stream == home_ && first_read_.stream == home_ && more_reads_.empty()) {
-    allocator_->Free(block_, nullptr, 0);
+    // The pool must know of queued uses on the home stream too: they do not hold back reuse there,
+    // but until they have passed the memory cannot go back to the system.
+    const StreamPoint last{std::max(last_write_.seq, first_read_.seq), home_};
+    allocator_->Free(block_, &last, 1);
   } else {
     FreeAcrossStreams();
   }
 }
 
-// The pool orders reuse on the home stream by itself; other streams are told by their points.
 void Storage::FreeAcrossStreams() {
   std::vector<StreamPoint> points;
   const auto note = [&](StreamPoint point) {
-    if (point.stream != home_ && !StreamClock::Passed(point)) { points.push_back(point); }
+    if (!StreamClock::Passed(point)) { points.push_back(point); }
   };
   note(last_write_);
   note(first_read_);

@@ -38,13 +38,15 @@ class Storage : public RefCounted<Storage> {
   // Memory from the device's pool, at home on `stream`.
   static Maybe<StorageRef> Allocate(Device device, size_t bytes, StreamIndex stream);
   // Memory of somebody else, visible to the host by nature.
-  static StorageRef Import(Device device, void* data, size_t bytes, void* owner,
-                           ReleaseFn release);
+  static StorageRef Import(Device device, void* data, size_t bytes, void* owner, ReleaseFn release);
   ~Storage();
 
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+
+  // One tensor only holds this memory.
+  bool Unshared() const { return handles_.load(std::memory_order_acquire) == 1; }
 
   // Memory that Python can see without asking us (imported, or exported to numpy, DLPack, the
   // buffer protocol): an instruction that touches it completes before the issuing call returns.

@@ -81,8 +81,7 @@ Maybe<std::unique_ptr<Stream>> Stream::Create(Device device, const char* name, F
   if (index < 0) {
     return RuntimeError("[stream] expects at most {} streams at a time", kMaxStreams - 1);
   }
-  return std::unique_ptr<Stream>(
-      new Stream(device, name, static_cast<StreamIndex>(index), failed));
+  return std::unique_ptr<Stream>(new Stream(device, name, static_cast<StreamIndex>(index), failed));
 }
 
 Stream::~Stream() {

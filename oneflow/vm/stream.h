@@ -49,9 +49,8 @@ class Stream {
 
   // Waits for `point` of any stream. With `deadline`, returns false when it passed first.
   // Looks at pending signals of the host language; an error is what its handler raised.
-  static Maybe<bool> Wait(StreamPoint point,
-                          std::chrono::steady_clock::time_point deadline =
-                              std::chrono::steady_clock::time_point::max());
+  static Maybe<bool> Wait(StreamPoint point, std::chrono::steady_clock::time_point deadline =
+                                                 std::chrono::steady_clock::time_point::max());
   // For a stream's thread, which must not touch the host's lock.
   static void AwaitOnWorker(StreamPoint point);
 

@@ -148,8 +148,8 @@ Maybe<void> Vm::Issue(OpCall* call) {
   const bool small = threads == 1 && cost < kInlineLimitNs;
   const bool stopped = stopped_.load(std::memory_order_acquire);
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
-  const bool must_inline = stopped || (mode() == Mode::kInline) ||
-                           (mode() == Mode::kAuto && TouchesVisible(*call));
+  const bool must_inline =
+      stopped || (mode() == Mode::kInline) || (mode() == Mode::kAuto && TouchesVisible(*call));
   const bool inline_wanted = must_inline || DrawInline(small);
   LockIssue(&issue_);
   if (inline_wanted) {

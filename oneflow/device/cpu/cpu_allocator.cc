@@ -411,11 +411,11 @@ ErrorPtr CpuAllocator::OutOfMemory(size_t bytes) {
     reserved = reserved_;
   }
   const int64_t limit = budget_.Limit(reserved, 0);
-  const char* advice = budget_.set_by_user()
-                           ? "; or raise ONEFLOW_CPU_MEMORY_LIMIT"
-                           : "; or end other programs that use much memory";
+  const char* advice = budget_.set_by_user() ? "; or raise ONEFLOW_CPU_MEMORY_LIMIT"
+                                             : "; or end other programs that use much memory";
   return OutOfMemoryError(
-      "[memory] cannot allocate {} on cpu:0: {} in use (peak {}), {} held by the pool, limit {} (set "
+      "[memory] cannot allocate {} on cpu:0: {} in use (peak {}), {} held by the pool, limit {} "
+      "(set "
       "by {}). Try a smaller batch, or drop tensors that are no longer needed (`del x`){}",
       FormatBytes(static_cast<int64_t>(bytes)), FormatBytes(in_use), FormatBytes(peak),
       FormatBytes(reserved), FormatBytes(limit), budget_.reason(), advice);

@@ -16,7 +16,8 @@ inline constexpr int64_t kNoLimit = INT64_MAX;
 // Bytes that could be taken now, without those that this process has already.
 struct HostMemory {
   int64_t machine = kNoLimit;  // the kernel's own estimate, MemAvailable
-  int64_t cgroup = kNoLimit;   // the tightest of the group and its parents; file cache is not counted
+  int64_t cgroup =
+      kNoLimit;  // the tightest of the group and its parents; file cache is not counted
 };
 
 // `root` is put before each path ("/proc", "/sys"); tests pass a folder of their own.

@@ -1,0 +1,333 @@
+#include "oneflow/api/python/arg_parser.h"
+
+#include <cstring>
+
+#include "oneflow/api/python/errors.h"
+#include "oneflow/api/python/py_ref.h"
+#include "oneflow/api/python/py_types.h"
+
+namespace oneflow {
+
+namespace {
+
+bool IsNumberLike(PyObject* object) {
+  if (PyFloat_Check(object) || PyLong_Check(object)) { return true; }
+  if (IsTensor(object) || PySequence_Check(object) != 0) { return false; }
+  const PyNumberMethods* number = Py_TYPE(object)->tp_as_number;  // numpy's scalars
+  return number != nullptr && (number->nb_index != nullptr || number->nb_float != nullptr);
+}
+
+std::optional<int64_t> Int64FromPython(PyObject* object) {
+  PyRef number;
+  if (!PyLong_Check(object)) {
+    if (IsTensor(object) || PyIndex_Check(object) == 0) { return std::nullopt; }
+    number = PyRef::Steal(PyNumber_Index(object));
+    if (!number) {
+      PyErr_Clear();
+      return std::nullopt;
+    }
+    object = number.get();
+  }
+  int overflow = 0;
+  const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+  if (overflow != 0) { return std::nullopt; }
+  return value;
+}
+
+bool IsTensorList(PyObject* object) {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) { return false; }
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (!IsTensor(PySequence_Fast_GET_ITEM(object, i))) { return false; }
+  }
+  return true;
+}
+
+const char* TypeName(ParamType type) {
+  switch (type) {
+    case ParamType::kTensor: return "a Tensor";
+    case ParamType::kOptionalTensor: return "a Tensor or None";
+    case ParamType::kTensorList: return "a list or tuple of Tensors";
+    case ParamType::kScalar: return "a number";
+    case ParamType::kOptionalScalar: return "a number or None";
+    case ParamType::kInt: return "an int of 64 bits";
+    case ParamType::kOptionalInt: return "an int of 64 bits or None";
+    case ParamType::kFloat: return "a float";
+    case ParamType::kBool: return "a bool";
+    case ParamType::kIntList: return "a list of at most 16 ints";
+    case ParamType::kOptionalIntList: return "a list of at most 16 ints, or None";
+    case ParamType::kDataType: return "a dtype";
+    case ParamType::kOptionalDataType: return "a dtype or None";
+    case ParamType::kOptionalDevice: return "a device, its name, or None";
+    case ParamType::kOptionalGenerator: return "a Generator or None";
+    case ParamType::kString: return "a str";
+  }
+  return "?";
+}
+
+bool Fits(ParamType type, PyObject* object) {
+  switch (type) {
+    case ParamType::kTensor: return IsTensor(object);
+    case ParamType::kOptionalTensor: return object == Py_None || IsTensor(object);
+    case ParamType::kTensorList: return IsTensorList(object);
+    case ParamType::kScalar: return ScalarFromPython(object).has_value();
+    case ParamType::kOptionalScalar:
+      return object == Py_None || ScalarFromPython(object).has_value();
+    case ParamType::kInt: return Int64FromPython(object).has_value();
+    case ParamType::kOptionalInt: return object == Py_None || Int64FromPython(object).has_value();
+    case ParamType::kFloat: return ScalarFromPython(object).has_value();
+    case ParamType::kBool: return PyBool_Check(object);
+    case ParamType::kIntList: return DimsFromPython(object).has_value();
+    case ParamType::kOptionalIntList:
+      return object == Py_None || DimsFromPython(object).has_value();
+    case ParamType::kDataType: return IsDtype(object);
+    case ParamType::kOptionalDataType: return object == Py_None || IsDtype(object);
+    case ParamType::kOptionalDevice:
+      if (object == Py_None || IsDevice(object)) { return true; }
+      return PyUnicode_Check(object);
+    case ParamType::kOptionalGenerator: return object == Py_None || IsGenerator(object);
+    case ParamType::kString: return PyUnicode_Check(object);
+  }
+  return false;
+}
+
+std::string Mismatch(const Param& param, PyObject* object) {
+  const char* got = object == Py_None ? "None" : Py_TYPE(object)->tp_name;
+  return Format("argument '{}' must be {}, got {}", param.name, TypeName(param.type), got);
+}
+
+}  // namespace
+
+std::optional<Scalar> ScalarFromPython(PyObject* object) {
+  if (PyFloat_Check(object)) { return Scalar(PyFloat_AS_DOUBLE(object)); }
+  if (PyBool_Check(object)) { return Scalar(object == Py_True); }
+  if (!IsNumberLike(object)) { return std::nullopt; }
+  if (PyIndex_Check(object) != 0) {
+    const std::optional<int64_t> value = Int64FromPython(object);
+    if (!value.has_value()) { return std::nullopt; }
+    return Scalar(*value);
+  }
+  const double value = PyFloat_AsDouble(object);
+  if (value == -1.0 && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  return Scalar(value);
+}
+
+std::optional<Dims> DimsFromPython(PyObject* object) {
+  Dims dims;
+  if (!PyTuple_Check(object) && !PyList_Check(object)) {
+    const std::optional<int64_t> value = Int64FromPython(object);
+    if (!value.has_value()) { return std::nullopt; }
+    dims.PushBack(*value);
+    return dims;
+  }
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
+  if (n > kMaxDims) { return std::nullopt; }
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    const std::optional<int64_t> value = Int64FromPython(PySequence_Fast_GET_ITEM(object, i));
+    if (!value.has_value()) { return std::nullopt; }
+    dims.PushBack(*value);
+  }
+  return dims;
+}
+
+int ArgParser::Match(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames) {
+  for (int s = 0; s < count_; ++s) {
+    if (Bind(signatures_[s], self, args, nargs, kwnames, nullptr)) { return s; }
+  }
+  RaiseMismatch(self, args, nargs, kwnames);
+  return -1;
+}
+
+// `why` is only filled in for the message: matching itself formats no text.
+bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const* args,
+                     Py_ssize_t nargs, PyObject* kwnames, std::string* why) {
+  const Param* params = signature.params;
+  for (int i = 0; i < signature.num_params; ++i) { slots_[i] = nullptr; }
+  varargs_slot_ = -1;
+  int next = 0;
+  if (self != nullptr) { slots_[next++] = self; }
+  Py_ssize_t used = 0;
+  for (; used < nargs && next < signature.num_params && !params[next].keyword_only; ++next) {
+    const Param& param = params[next];
+    PyObject* arg = args[used];
+    if (param.varargs && !PyTuple_Check(arg) && !PyList_Check(arg) && arg != Py_None) {
+      varargs_ = args + used;
+      num_varargs_ = static_cast<int>(nargs - used);
+      for (; used < nargs; ++used) {
+        if (!Int64FromPython(args[used]).has_value() || num_varargs_ > kMaxDims) {
+          if (why != nullptr) { *why = Mismatch(param, args[used]); }
+          return false;
+        }
+      }
+      varargs_slot_ = next;
+      slots_[next] = Py_Ellipsis;  // a mark: present, see IntList
+      ++next;
+      break;
+    }
+    if (!Fits(param.type, arg)) {
+      if (why != nullptr) { *why = Mismatch(param, arg); }
+      return false;
+    }
+    slots_[next] = arg;
+    ++used;
+  }
+  if (used < nargs) {
+    if (why != nullptr) { *why = Format("takes {} positional arguments, got {}", next, nargs); }
+    return false;
+  }
+  if (kwnames != nullptr && !BindKeywords(signature, args + nargs, kwnames, why)) { return false; }
+  for (int i = 0; i < signature.num_params; ++i) {
+    if (slots_[i] == nullptr && params[i].required) {
+      if (why != nullptr) { *why = Format("argument '{}' is missing", params[i].name); }
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ArgParser::BindKeywords(const Signature& signature, PyObject* const* values,
+                             PyObject* kwnames, std::string* why) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+    if (name == nullptr) {
+      PyErr_Clear();
+      name = "?";
+    }
+    int found = -1;
+    for (int i = 0; i < signature.num_params && found < 0; ++i) {
+      if (std::strcmp(signature.params[i].name, name) == 0) { found = i; }
+    }
+    if (found < 0 || slots_[found] != nullptr) {
+      if (why != nullptr) {
+        *why = Format(found < 0 ? "has no argument '{}'" : "argument '{}' is given twice", name);
+      }
+      return false;
+    }
+    if (!Fits(signature.params[found].type, values[k])) {
+      if (why != nullptr) { *why = Mismatch(signature.params[found], values[k]); }
+      return false;
+    }
+    slots_[found] = values[k];
+  }
+  return true;
+}
+
+void ArgParser::RaiseMismatch(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+                              PyObject* kwnames) {
+  std::string text = Format("[{}] the arguments fit no signature:", op_);
+  for (int s = 0; s < count_; ++s) {
+    std::string why;
+    Bind(signatures_[s], self, args, nargs, kwnames, &why);
+    text += Format("\n  {}: {}", signatures_[s].text, why);
+  }
+  PyErr_SetString(PyExc_TypeError, text.c_str());
+}
+
+const TensorPtr& ArgParser::Tensor(int i) { return TensorValue(slots_[i]); }
+
+TensorPtr ArgParser::OptionalTensor(int i) { return Given(i) ? Tensor(i) : TensorPtr(); }
+
+TensorTuple ArgParser::TensorList(int i) {
+  TensorTuple list;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots_[i]);
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    list.push_back(TensorValue(PySequence_Fast_GET_ITEM(slots_[i], k)));
+  }
+  return list;
+}
+
+Scalar ArgParser::GetScalar(int i, Scalar default_value) {
+  return Given(i) ? *ScalarFromPython(slots_[i]) : default_value;
+}
+
+std::optional<Scalar> ArgParser::OptionalScalar(int i) {
+  return Given(i) ? ScalarFromPython(slots_[i]) : std::nullopt;
+}
+
+int64_t ArgParser::Int(int i, int64_t default_value) {
+  return Given(i) ? *Int64FromPython(slots_[i]) : default_value;
+}
+
+std::optional<int64_t> ArgParser::OptionalInt(int i) {
+  return Given(i) ? Int64FromPython(slots_[i]) : std::nullopt;
+}
+
+double ArgParser::Float(int i, double default_value) {
+  return Given(i) ? ScalarFromPython(slots_[i])->To<double>() : default_value;
+}
+
+bool ArgParser::Bool(int i, bool default_value) {
+  return Given(i) ? slots_[i] == Py_True : default_value;
+}
+
+Dims ArgParser::IntList(int i, const Dims& default_value) {
+  if (!Given(i)) { return default_value; }
+  if (i != varargs_slot_) { return *DimsFromPython(slots_[i]); }
+  Dims dims;
+  for (int k = 0; k < num_varargs_; ++k) { dims.PushBack(*Int64FromPython(varargs_[k])); }
+  return dims;
+}
+
+std::optional<Dims> ArgParser::OptionalIntList(int i) {
+  if (!Given(i)) { return std::nullopt; }
+  return IntList(i, Dims());
+}
+
+DataType ArgParser::GetDataType(int i, DataType default_value) {
+  return Given(i) ? DtypeValue(slots_[i]) : default_value;
+}
+
+std::optional<DataType> ArgParser::OptionalDataType(int i) {
+  if (!Given(i)) { return std::nullopt; }
+  return DtypeValue(slots_[i]);
+}
+
+std::optional<Device> ArgParser::OptionalDevice(int i) {
+  if (!Given(i)) { return std::nullopt; }
+  return DeviceFromPython(slots_[i]);
+}
+
+GeneratorPtr ArgParser::OptionalGenerator(int i) {
+  return Given(i) ? GeneratorValue(slots_[i]) : GeneratorPtr();
+}
+
+std::string ArgParser::String(int i, const char* default_value) {
+  if (!Given(i)) { return default_value; }
+  const char* text = PyUnicode_AsUTF8(slots_[i]);
+  if (text == nullptr) {  // lone surrogates: no name of ours has them, so it will be refused
+    PyErr_Clear();
+    return "?";
+  }
+  return text;
+}
+
+PyObject* WrapResult(Maybe<TensorPtr>&& result) {
+  // A conversion that the parser could not rule out (a device name) may have raised already.
+  if (__builtin_expect(PyErr_Occurred() != nullptr, 0)) { return nullptr; }
+  return WrapTensor(PY_JUST(std::move(result)));
+}
+
+PyObject* WrapResult(Maybe<TensorTuple>&& result) {
+  if (PyErr_Occurred() != nullptr) { return nullptr; }
+  const TensorTuple tensors = PY_JUST(std::move(result));
+  PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  if (!tuple) { return nullptr; }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PyObject* item = WrapTensor(tensors[i]);
+    if (item == nullptr) { return nullptr; }
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.Release();
+}
+
+PyObject* WrapResult(Maybe<void>&& result) {
+  if (PyErr_Occurred() != nullptr) { return nullptr; }
+  PY_JUST(std::move(result));
+  Py_RETURN_NONE;
+}
+
+}  // namespace oneflow

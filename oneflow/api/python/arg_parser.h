@@ -1,0 +1,118 @@
+// ArgParser: binds a Python call (vectorcall form) to one of an op's signatures.
+//
+// A signature either fits or it does not, by the types of the arguments alone; overloads are tried
+// in order. Everything that can fail is checked while matching (an integer past 64 bits does not
+// fit), so that the accessors can not.
+//
+// Thread safety: one object for each call, on the stack, with the GIL held. Slots are borrowed.
+#ifndef ONEFLOW_API_PYTHON_ARG_PARSER_H_
+#define ONEFLOW_API_PYTHON_ARG_PARSER_H_
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "oneflow/common/maybe.h"
+#include "oneflow/core/device.h"
+#include "oneflow/core/generator.h"
+#include "oneflow/core/scalar.h"
+#include "oneflow/tensor/tensor.h"
+
+namespace oneflow {
+
+enum class ParamType : uint8_t {
+  kTensor,
+  kOptionalTensor,
+  kTensorList,
+  kScalar,
+  kOptionalScalar,
+  kInt,
+  kOptionalInt,
+  kFloat,
+  kBool,
+  kIntList,
+  kOptionalIntList,
+  kDataType,
+  kOptionalDataType,
+  kOptionalDevice,
+  kOptionalGenerator,
+  kString,
+};
+
+struct Param {
+  const char* name;
+  ParamType type;
+  bool required;
+  bool keyword_only;
+  bool varargs;  // an int list that may also be given as several positional integers: view(2, 3)
+};
+
+struct Signature {
+  const char* text;  // as in the op table, for messages
+  const Param* params;
+  int num_params;
+};
+
+class ArgParser {
+ public:
+  static constexpr int kMaxParams = 24;
+
+  ArgParser(const char* op, const Signature* signatures, int count)
+      : op_(op), signatures_(signatures), count_(count) {}
+
+  // The first signature that fits; -1 with a TypeError set that says for each why it does not.
+  int Match(PyObject* self_or_null, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+
+  // Present, and not None.
+  bool Given(int i) const { return slots_[i] != nullptr && slots_[i] != Py_None; }
+
+  const TensorPtr& Tensor(int i);
+  TensorPtr OptionalTensor(int i);
+  TensorTuple TensorList(int i);
+  Scalar GetScalar(int i, Scalar default_value);
+  std::optional<Scalar> OptionalScalar(int i);
+  int64_t Int(int i, int64_t default_value);
+  std::optional<int64_t> OptionalInt(int i);
+  double Float(int i, double default_value);
+  bool Bool(int i, bool default_value);
+  Dims IntList(int i, const Dims& default_value);
+  std::optional<Dims> OptionalIntList(int i);
+  DataType GetDataType(int i, DataType default_value);
+  std::optional<DataType> OptionalDataType(int i);
+  std::optional<Device> OptionalDevice(int i);
+  GeneratorPtr OptionalGenerator(int i);
+  std::string String(int i, const char* default_value);
+
+ private:
+  bool Bind(const Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
+            PyObject* kwnames, std::string* why);
+  bool BindKeywords(const Signature& signature, PyObject* const* values, PyObject* kwnames,
+                    std::string* why);
+  void RaiseMismatch(PyObject* self, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
+
+  const char* op_;
+  const Signature* signatures_;
+  int count_;
+  PyObject* slots_[kMaxParams];
+  PyObject* const* varargs_ = nullptr;
+  int num_varargs_ = 0;
+  int varargs_slot_ = -1;
+};
+
+// A Scalar from a Python or numpy number; nullopt (without an exception) when it is none, or an
+// integer past 64 bits.
+std::optional<Scalar> ScalarFromPython(PyObject* object);
+// Integers of a tuple or list, or one integer; nullopt otherwise.
+std::optional<Dims> DimsFromPython(PyObject* object);
+
+// The result of a binding: the Python object, or nullptr with the exception set.
+PyObject* WrapResult(Maybe<TensorPtr>&& result);
+PyObject* WrapResult(Maybe<TensorTuple>&& result);
+PyObject* WrapResult(Maybe<void>&& result);
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_API_PYTHON_ARG_PARSER_H_

@@ -1,0 +1,163 @@
+// The extension module `oneflow._oneflow_internal`.
+//
+// What is called once in a while is bound here by pybind11; tensors and ops are bound by the C API
+// (docs/decisions/0003-binding-by-c-api.md).
+#include <pybind11/pybind11.h>
+
+#include "oneflow/api/python/errors.h"
+#include "oneflow/api/python/gil.h"
+#include "oneflow/api/python/methods.h"
+#include "oneflow/api/python/py_types.h"
+#include "oneflow/boot/boot.h"
+#include "oneflow/core/generator.h"
+#include "oneflow/device/allocator.h"
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/extension/stack/stack_recorder.h"
+#include "oneflow/lifetime/deferred_release.h"
+#include "oneflow/lifetime/fork_hooks.h"
+#include "oneflow/lifetime/unread_errors.h"
+#include "oneflow/vm/vm.h"
+
+namespace py = pybind11;
+
+namespace oneflow {
+
+namespace {
+
+// The value of a Maybe, or the Python exception of its error.
+template <typename T>
+T Unwrap(Maybe<T>&& result) {
+  if (!result.ok()) {
+    RaiseError(result.error());
+    throw py::error_already_set();
+  }
+  return std::move(result).value();
+}
+void Unwrap(Maybe<void>&& result) {
+  if (result.ok()) { return; }
+  RaiseError(result.error());
+  throw py::error_already_set();
+}
+
+py::dict MemoryStatsOf(Device device) {
+  const MemoryStats stats = Unwrap(GetAllocator(device))->Stats();
+  py::dict result;
+  result["allocated"] = stats.allocated;
+  result["allocated_peak"] = stats.allocated_peak;
+  result["reserved"] = stats.reserved;
+  result["reserved_peak"] = stats.reserved_peak;
+  result["limit"] = stats.limit;
+  result["allocations"] = stats.allocations;
+  result["cache_hits"] = stats.cache_hits;
+  py::list classes;
+  for (const MemoryStats::SizeClass& c : stats.size_classes) {
+    py::dict entry;
+    entry["block_bytes"] = c.block_bytes;
+    entry["in_use"] = c.in_use;
+    entry["cached"] = c.cached;
+    classes.append(entry);
+  }
+  result["size_classes"] = classes;
+  return result;
+}
+
+Device DeviceArgument(py::object device) {
+  const std::optional<Device> value = DeviceFromPython(device.ptr());
+  if (!value.has_value()) { throw py::error_already_set(); }
+  return *value;
+}
+
+void Sync() {
+  Maybe<void> synced = Vm::Get()->Sync();
+  lifetime::DrainDeferredReleases();
+  Unwrap(std::move(synced));
+}
+
+void SetVmMode(const std::string& mode) {
+  const std::pair<const char*, Vm::Mode> modes[] = {{"auto", Vm::Mode::kAuto},
+                                                    {"inline", Vm::Mode::kInline},
+                                                    {"queued", Vm::Mode::kQueued},
+                                                    {"random", Vm::Mode::kRandom}};
+  for (const auto& [name, value] : modes) {
+    if (mode == name) {
+      Vm::Get()->SetMode(value);
+      return;
+    }
+  }
+  throw py::value_error("[vm] expects auto, inline, queued or random, got '" + mode + "'");
+}
+
+// The exit hook, called once from Python's atexit.
+void Shutdown(int status) {
+  Gil::CloseAdmission();
+  lifetime::RenderUnreadErrors();
+  {
+    GilReleased released;
+    StopRuntime(status);
+  }
+  lifetime::RenderUnreadErrors();
+  lifetime::DrainDeferredReleases();
+}
+
+void SetNumThreads(int threads) {
+  if (threads < 1) {
+    throw py::value_error("[set_num_threads] expects a number of 1 or more, got " +
+                          std::to_string(threads));
+  }
+  cpu::SetNumThreads(threads);
+}
+
+void BindMemory(py::module_& m) {
+  m.def("memory_stats", [](py::object device) { return MemoryStatsOf(DeviceArgument(device)); });
+  m.def("cpu_memory_stats", [] { return MemoryStatsOf(Device()); });
+  m.def("cpu_reset_peak", [] { Unwrap(GetAllocator(Device()))->ResetPeak(); });
+  m.def("cpu_empty_cache", [] { Unwrap(GetAllocator(Device()))->EmptyCache(); });
+  m.def("cuda_is_available",
+        [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
+}
+
+void BindRuntime(py::module_& m) {
+  m.def("sync", &Sync, "Waits for every op; raises the first failure that nobody has read.");
+  m.def_submodule("eager").def("Sync", &Sync);
+  m.def("set_vm_mode", &SetVmMode, "For tests: auto, inline, queued or random.");
+  m.def("set_num_threads", &SetNumThreads);
+  m.def("get_num_threads", &cpu::NumThreads);
+  m.def("manual_seed", [](py::int_ seed) {
+    DefaultGenerator()->ManualSeed(PyLong_AsUnsignedLongLongMask(seed.ptr()));
+  });
+  m.def("get_current_stack", &CurrentPythonStack);
+  m.def("GetCurrentStack", &CurrentPythonStack);
+  m.def("shutdown", &Shutdown, py::arg("status") = 0);
+  m.def("unread_error_report", &lifetime::UnreadErrorReport);
+  m.def("forget_unread_errors", &lifetime::ForgetUnreadErrors);
+}
+
+void StartForPython() {
+  Gil::InstallHooks();
+  Unwrap(StartRuntime());
+  Unwrap(InstallStackRecorder());
+  lifetime::RegisterForkHooks(
+      lifetime::ForkOrder::kRecorder,
+      {&LockStackRecorderForFork, &UnlockStackRecorderAfterFork, &UnlockStackRecorderAfterFork});
+  lifetime::InstallUnreadErrorReport();
+}
+
+bool Init(py::module_& m) {
+  PyObject* module = m.ptr();
+  py::module_ ops = m.def_submodule("_C", "The ops of the op table.");
+  return InitNumpy() && InitErrors(module) && InitDtype(module) && InitDevice(module) &&
+         InitSize(module) && InitGenerator(module) && InitTensor(module) &&
+         InitAutograd(module) && PyModule_AddFunctions(module, kDataFunctions) == 0 &&
+         PyModule_AddFunctions(ops.ptr(), kGeneratedFunctions) == 0;
+}
+
+}  // namespace
+
+}  // namespace oneflow
+
+PYBIND11_MODULE(_oneflow_internal, m) {
+  if (!oneflow::Init(m)) { throw py::error_already_set(); }
+  oneflow::BindMemory(m);
+  oneflow::BindRuntime(m);
+  oneflow::StartForPython();
+}

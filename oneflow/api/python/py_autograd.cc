@@ -1,0 +1,397 @@
+// Autograd as Python sees it: requires_grad, grad, backward, hooks, grad mode.
+#include <atomic>
+
+#include "oneflow/api/python/errors.h"
+#include "oneflow/api/python/methods.h"
+#include "oneflow/api/python/py_ref.h"
+#include "oneflow/api/python/py_types.h"
+#include "oneflow/autograd/engine.h"
+#include "oneflow/autograd/grad_mode.h"
+
+namespace oneflow {
+
+namespace {
+
+const TensorPtr& T(PyObject* self) { return TensorValue(self); }
+
+PyCFunction Cast(PyCFunctionWithKeywords f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
+}
+
+NodePtr NodeOf(const TensorPtr& tensor) {
+  return NodePtr(static_cast<Node*>(tensor->autograd()->grad_fn.get()));
+}
+
+// --- grad_fn: a look at a node ---
+
+struct PyNode {
+  PyObject_HEAD
+  NodePtr node;
+};
+PyTypeObject* node_type = nullptr;
+
+PyObject* NewNode(NodePtr node) {
+  if (node == nullptr) { Py_RETURN_NONE; }
+  auto* self = PyObject_New(PyNode, node_type);
+  if (self == nullptr) { return nullptr; }
+  new (&self->node) NodePtr(std::move(node));
+  return reinterpret_cast<PyObject*>(self);
+}
+
+void NodeDealloc(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  reinterpret_cast<PyNode*>(object)->node.~NodePtr();
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyObject* NodeName(PyObject* self, PyObject*) {
+  return PyUnicode_FromString(reinterpret_cast<PyNode*>(self)->node->name());
+}
+
+PyObject* NodeRepr(PyObject* self) {
+  const Node& node = *reinterpret_cast<PyNode*>(self)->node;
+  return PyUnicode_FromFormat("<%s_backward>", node.name());
+}
+
+PyObject* NodeNext(PyObject* self, void*) {
+  const Node& node = *reinterpret_cast<PyNode*>(self)->node;
+  PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(node.edges().size())));
+  for (size_t i = 0; tuple && i < node.edges().size(); ++i) {
+    const Edge& edge = node.edges()[i];
+    PyObject* pair = Py_BuildValue("Ni", NewNode(edge.node), static_cast<int>(edge.index));
+    if (pair == nullptr) { return nullptr; }
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), pair);
+  }
+  return tuple.Release();
+}
+
+PyMethodDef node_methods[] = {{"name", NodeName, METH_NOARGS, "The op's name."},
+                              {nullptr, nullptr, 0, nullptr}};
+PyGetSetDef node_getset[] = {
+    {"next_functions", NodeNext, nullptr, "The nodes of the op's inputs.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyType_Slot node_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(NodeDealloc)},
+                            {Py_tp_repr, reinterpret_cast<void*>(NodeRepr)},
+                            {Py_tp_methods, node_methods},
+                            {Py_tp_getset, node_getset},
+                            {0, nullptr}};
+PyType_Spec node_spec = {"oneflow.autograd.Node", sizeof(PyNode), 0,
+                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+
+// --- hooks ---
+
+std::atomic<int64_t> next_hook_id{1};
+
+TensorHook MakeHook(PyObject* callable) {
+  // The engine runs with the GIL held: it was entered from Python and gives the lock away only
+  // inside waits.
+  PyRef function = PyRef::Borrow(callable);
+  const auto call = [function](const TensorPtr& grad) -> Maybe<TensorPtr> {
+    PyRef argument = PyRef::Steal(WrapTensor(grad));
+    if (!argument) { return TakePythonError(); }
+    PyRef result = PyRef::Steal(PyObject_CallOneArg(function.get(), argument.get()));
+    if (!result) { return TakePythonError(); }
+    if (result.get() == Py_None) { return TensorPtr(); }
+    if (!IsTensor(result.get())) {
+      return TypeError("[register_hook] expects the hook to return a Tensor or None, got {}",
+                       Py_TYPE(result.get())->tp_name);
+    }
+    const TensorPtr& replaced = TensorValue(result.get());
+    if (replaced->shape() != grad->shape() || replaced->dtype() != grad->dtype()) {
+      return RuntimeError("[register_hook] expects a gradient of shape {} and dtype {}, got {} and "
+                          "{}", grad->shape(), DataTypeName(grad->dtype()), replaced->shape(),
+                          DataTypeName(replaced->dtype()));
+    }
+    return replaced;
+  };
+  return {next_hook_id.fetch_add(1), call};
+}
+
+void AttachHook(const TensorPtr& tensor, TensorHook hook) {
+  const Edge edge = GradientEdge(tensor);  // a leaf's node is made here
+  edge.node->AddHook(edge.index, std::move(hook));
+}
+
+struct PyHookHandle {
+  PyObject_HEAD
+  NodePtr node;
+  int64_t id;
+};
+PyTypeObject* handle_type = nullptr;
+
+void HandleDealloc(PyObject* object) {
+  PyTypeObject* type = Py_TYPE(object);
+  reinterpret_cast<PyHookHandle*>(object)->node.~NodePtr();
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+PyObject* HandleRemove(PyObject* object, PyObject*) {
+  auto* self = reinterpret_cast<PyHookHandle*>(object);
+  if (self->node != nullptr) { self->node->RemoveHook(self->id); }
+  self->node.Reset();
+  Py_RETURN_NONE;
+}
+
+PyMethodDef handle_methods[] = {{"remove", HandleRemove, METH_NOARGS, "Removes the hook."},
+                                {nullptr, nullptr, 0, nullptr}};
+PyType_Slot handle_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(HandleDealloc)},
+                              {Py_tp_methods, handle_methods},
+                              {0, nullptr}};
+PyType_Spec handle_spec = {"oneflow.autograd.HookHandle", sizeof(PyHookHandle), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
+
+PyObject* RegisterHook(PyObject* self, PyObject* callable) {
+  if (!T(self)->requires_grad()) {
+    PyErr_SetString(PyExc_RuntimeError, "[register_hook] expects a tensor that requires grad");
+    return nullptr;
+  }
+  if (PyCallable_Check(callable) == 0) {
+    PyErr_Format(PyExc_TypeError, "[register_hook] expects a callable, got %s",
+                 Py_TYPE(callable)->tp_name);
+    return nullptr;
+  }
+  TensorHook hook = MakeHook(callable);
+  auto* handle = PyObject_New(PyHookHandle, handle_type);
+  if (handle == nullptr) { return nullptr; }
+  new (&handle->node) NodePtr(GradientEdge(T(self)).node);
+  handle->id = hook.id;
+  AttachHook(T(self), std::move(hook));
+  return reinterpret_cast<PyObject*>(handle);
+}
+
+PyObject* RetainGrad(PyObject* self, PyObject*) {
+  const TensorPtr& tensor = T(self);
+  if (!tensor->requires_grad()) {
+    PyErr_SetString(PyExc_RuntimeError, "[retain_grad] expects a tensor that requires grad");
+    return nullptr;
+  }
+  if (!tensor->is_leaf() && !tensor->autograd()->retain_grad) {
+    tensor->autograd()->retain_grad = true;
+    const auto keep = [weak = tensor->Weak()](const TensorPtr& grad) -> Maybe<TensorPtr> {
+      if (weak->tensor == nullptr) { return TensorPtr(); }
+      TensorPtr* kept = &weak->tensor->MutableAutograd()->grad;
+      *kept = *kept == nullptr ? grad : JUST(GetGradientOps().add(*kept, grad));
+      return TensorPtr();
+    };
+    AttachHook(tensor, {next_hook_id.fetch_add(1), keep});
+  }
+  Py_RETURN_NONE;
+}
+
+// --- backward ---
+
+// Tensors of a tuple or list, None as null. False with an exception set.
+bool TensorsFrom(const char* op, PyObject* sequence, bool allow_none, TensorTuple* out) {
+  if (IsTensor(sequence)) {
+    out->push_back(TensorValue(sequence));
+    return true;
+  }
+  PyRef fast = PyRef::Steal(PySequence_Fast(sequence, "expects a Tensor, or a sequence of Tensors"));
+  if (!fast) { return false; }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);
+    if (item == Py_None && allow_none) {
+      out->push_back(TensorPtr());
+    } else if (IsTensor(item)) {
+      out->push_back(TensorValue(item));
+    } else {
+      PyErr_Format(PyExc_TypeError, "[%s] expects Tensors, got %s", op, Py_TYPE(item)->tp_name);
+      return false;
+    }
+  }
+  return true;
+}
+
+PyObject* BackwardMethod(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"gradient", "retain_graph", "create_graph", nullptr};
+  PyObject* gradient = Py_None;
+  PyObject* retain = Py_None;
+  int create = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OOp:backward", const_cast<char**>(names),
+                                  &gradient, &retain, &create) == 0) {
+    return nullptr;
+  }
+  if (gradient != Py_None && !IsTensor(gradient)) {
+    PyErr_Format(PyExc_TypeError, "[backward] expects gradient to be a Tensor or None, got %s",
+                 Py_TYPE(gradient)->tp_name);
+    return nullptr;
+  }
+  const int keep = retain == Py_None ? create : PyObject_IsTrue(retain);
+  if (keep < 0) { return nullptr; }
+  TensorTuple grads;
+  if (gradient != Py_None) { grads.push_back(TensorValue(gradient)); }
+  PY_JUST(Backward({T(self)}, grads, {keep != 0, create != 0}));
+  Py_RETURN_NONE;
+}
+
+PyObject* BackwardFunction(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"tensors", "grad_tensors", "retain_graph", "create_graph", nullptr};
+  PyObject* roots = nullptr;
+  PyObject* grads = Py_None;
+  int retain = 0;
+  int create = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|Opp:backward", const_cast<char**>(names), &roots,
+                                  &grads, &retain, &create) == 0) {
+    return nullptr;
+  }
+  TensorTuple root_list;
+  TensorTuple grad_list;
+  if (!TensorsFrom("backward", roots, false, &root_list)) { return nullptr; }
+  if (grads != Py_None && !TensorsFrom("backward", grads, true, &grad_list)) { return nullptr; }
+  if (!grad_list.empty() && grad_list.size() != root_list.size()) {
+    PyErr_Format(PyExc_ValueError, "[backward] expects a gradient for each of %zu tensors, got %zu",
+                 root_list.size(), grad_list.size());
+    return nullptr;
+  }
+  PY_JUST(Backward(root_list, grad_list, {retain != 0 || create != 0, create != 0}));
+  Py_RETURN_NONE;
+}
+
+PyObject* GradFunction(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"outputs",      "inputs",       "grad_outputs", "retain_graph",
+                                "create_graph", "allow_unused", nullptr};
+  PyObject* outputs = nullptr;
+  PyObject* inputs = nullptr;
+  PyObject* grads = Py_None;
+  int retain = 0;
+  int create = 0;
+  int unused = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "OO|Oppp:grad", const_cast<char**>(names), &outputs,
+                                  &inputs, &grads, &retain, &create, &unused) == 0) {
+    return nullptr;
+  }
+  TensorTuple output_list;
+  TensorTuple input_list;
+  TensorTuple grad_list;
+  if (!TensorsFrom("grad", outputs, false, &output_list)) { return nullptr; }
+  if (!TensorsFrom("grad", inputs, false, &input_list)) { return nullptr; }
+  if (grads != Py_None && !TensorsFrom("grad", grads, true, &grad_list)) { return nullptr; }
+  if (!grad_list.empty() && grad_list.size() != output_list.size()) {
+    PyErr_Format(PyExc_ValueError, "[grad] expects a gradient for each of %zu outputs, got %zu",
+                 output_list.size(), grad_list.size());
+    return nullptr;
+  }
+  return WrapResult(Gradients(output_list, input_list, grad_list,
+                              {retain != 0 || create != 0, create != 0}, unused != 0));
+}
+
+PyObject* Detach(PyObject* self, PyObject*) { return WrapTensor(T(self)->Alias()); }
+
+PyObject* RequiresGradMethod(PyObject* self, PyObject* args) {
+  PyObject* value = Py_True;
+  if (PyArg_ParseTuple(args, "|O:requires_grad_", &value) == 0) { return nullptr; }
+  if (SetRequiresGrad(self, value, nullptr) != 0) { return nullptr; }
+  Py_INCREF(self);
+  return self;
+}
+
+PyObject* IsGradEnabled(PyObject*, PyObject*) { return PyBool_FromLong(GradModeEnabled()); }
+
+PyObject* SetGradEnabled(PyObject*, PyObject* value) {
+  const int enabled = PyObject_IsTrue(value);
+  if (enabled < 0) { return nullptr; }
+  SetGradModeEnabled(enabled != 0);
+  Py_RETURN_NONE;
+}
+
+bool AddType(PyType_Spec* spec, PyTypeObject** type) {
+  *type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(spec));
+  return *type != nullptr;
+}
+
+}  // namespace
+
+bool InitAutograd(PyObject* module) {
+  return AddType(&node_spec, &node_type) && AddType(&handle_spec, &handle_type) &&
+         PyModule_AddFunctions(module, kAutogradFunctions) == 0;
+}
+
+PyObject* GetRequiresGrad(PyObject* self, void*) {
+  return PyBool_FromLong(T(self)->requires_grad());
+}
+
+int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
+  const int wanted = value == nullptr ? -1 : PyObject_IsTrue(value);
+  if (wanted < 0) {
+    if (value == nullptr) { PyErr_SetString(PyExc_TypeError, "requires_grad cannot be deleted"); }
+    return -1;
+  }
+  const TensorPtr& tensor = T(self);
+  if (!tensor->is_leaf()) {
+    if (wanted != 0) { return 0; }
+    PyErr_SetString(PyExc_RuntimeError, "[requires_grad] can be turned off for leaf tensors only; "
+                                        "use .detach() for one that an op made");
+    return -1;
+  }
+  if (wanted != 0 && !IsFloating(tensor->dtype())) {
+    PyErr_Format(PyExc_RuntimeError, "[requires_grad] expects a floating-point tensor, got %s",
+                 DataTypeName(tensor->dtype()));
+    return -1;
+  }
+  if (wanted != 0 || tensor->autograd() != nullptr) {
+    tensor->MutableAutograd()->requires_grad = wanted != 0;
+  }
+  return 0;
+}
+
+PyObject* GetIsLeaf(PyObject* self, void*) { return PyBool_FromLong(T(self)->is_leaf()); }
+
+PyObject* GetGrad(PyObject* self, void*) {
+  const AutogradMeta* meta = T(self)->autograd();
+  return WrapTensor(meta == nullptr ? TensorPtr() : meta->grad);
+}
+
+int SetGrad(PyObject* self, PyObject* value, void*) {
+  const TensorPtr& tensor = T(self);
+  if (value == nullptr || value == Py_None) {
+    if (tensor->autograd() != nullptr) { tensor->autograd()->grad.Reset(); }
+    return 0;
+  }
+  if (!IsTensor(value) || TensorValue(value)->shape() != tensor->shape() ||
+      TensorValue(value)->dtype() != tensor->dtype()) {
+    PyErr_Format(PyExc_TypeError, "[grad] expects None, or a Tensor of shape %s and dtype %s",
+                 tensor->shape().ToString().c_str(), DataTypeName(tensor->dtype()));
+    return -1;
+  }
+  tensor->MutableAutograd()->grad = TensorValue(value);
+  return 0;
+}
+
+PyObject* GetGradFn(PyObject* self, void*) {
+  if (T(self)->is_leaf()) { Py_RETURN_NONE; }
+  return NewNode(NodeOf(T(self)));
+}
+
+PyObject* GetData(PyObject* self, void*) { return WrapTensor(T(self)->Alias()); }
+
+int SetData(PyObject* self, PyObject* value, void*) {
+  if (value == nullptr || !IsTensor(value)) {
+    PyErr_SetString(PyExc_TypeError, "[data] expects a Tensor");
+    return -1;
+  }
+  T(self)->SetData(*TensorValue(value));
+  return 0;
+}
+
+PyMethodDef kAutogradMethods[] = {
+    {"backward", Cast(BackwardMethod), METH_VARARGS | METH_KEYWORDS,
+     "backward(gradient=None, retain_graph=None, create_graph=False): adds gradients to leaves."},
+    {"register_hook", RegisterHook, METH_O, "Calls a function with each gradient of this tensor."},
+    {"retain_grad", RetainGrad, METH_NOARGS, "Keeps `grad` also where an op made the tensor."},
+    {"detach", Detach, METH_NOARGS, "The same data, without history."},
+    {"requires_grad_", RequiresGradMethod, METH_VARARGS, "Sets requires_grad in place."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef kAutogradFunctions[] = {
+    {"autograd_backward", Cast(BackwardFunction), METH_VARARGS | METH_KEYWORDS,
+     "autograd_backward(tensors, grad_tensors=None, retain_graph=False, create_graph=False)"},
+    {"autograd_grad", Cast(GradFunction), METH_VARARGS | METH_KEYWORDS,
+     "autograd_grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=False, "
+     "allow_unused=False)"},
+    {"is_grad_enabled", IsGradEnabled, METH_NOARGS, "Are ops of this thread recorded?"},
+    {"set_grad_enabled", SetGradEnabled, METH_O, "Turns recording on or off for this thread."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace oneflow

@@ -1,0 +1,441 @@
+// Data of tensors as Python sees it: numpy arrays, numbers, lists.
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <cstring>
+
+#include "oneflow/api/python/errors.h"
+#include "oneflow/api/python/methods.h"
+#include "oneflow/api/python/py_ref.h"
+#include "oneflow/api/python/py_types.h"
+#include "oneflow/functional/generated/functional.h"
+#include "oneflow/vm/vm.h"
+
+namespace oneflow {
+
+namespace {
+
+const TensorPtr& T(PyObject* self) { return TensorValue(self); }
+
+int NumpyType(DataType dtype) {
+  switch (dtype) {
+    case DataType::kBool: return NPY_BOOL;
+    case DataType::kUInt8: return NPY_UINT8;
+    case DataType::kInt8: return NPY_INT8;
+    case DataType::kInt16: return NPY_INT16;
+    case DataType::kInt32: return NPY_INT32;
+    case DataType::kInt64: return NPY_INT64;
+    case DataType::kFloat16: return NPY_HALF;
+    case DataType::kBFloat16: return NPY_NOTYPE;
+    case DataType::kFloat: return NPY_FLOAT;
+    case DataType::kDouble: return NPY_DOUBLE;
+  }
+  return NPY_NOTYPE;
+}
+
+std::optional<DataType> FromNumpyType(PyArrayObject* array) {
+  if (PyArray_ISBYTESWAPPED(array)) { return std::nullopt; }
+  // By kind and size: `long` and `long long` are both int64 here.
+  const PyArray_Descr* descr = PyArray_DESCR(array);
+  const npy_intp size = PyArray_ITEMSIZE(array);
+  switch (descr->kind) {
+    case 'b': return DataType::kBool;
+    case 'u': return size == 1 ? std::optional<DataType>(DataType::kUInt8) : std::nullopt;
+    case 'i':
+      if (size == 1) { return DataType::kInt8; }
+      if (size == 2) { return DataType::kInt16; }
+      if (size == 4) { return DataType::kInt32; }
+      return DataType::kInt64;
+    case 'f':
+      if (size == 2) { return DataType::kFloat16; }
+      if (size == 4) { return DataType::kFloat; }
+      if (size == 8) { return DataType::kDouble; }
+      return std::nullopt;
+    default: return std::nullopt;
+  }
+}
+
+void DropHandle(PyObject* capsule) {
+  delete static_cast<StorageRef*>(PyCapsule_GetPointer(capsule, "oneflow.storage"));
+}
+
+// The tensor's memory as an array that keeps the memory alive, not the tensor.
+PyObject* ExportArray(const TensorPtr& tensor) {
+  const int type = NumpyType(tensor->dtype());
+  if (type == NPY_NOTYPE) {
+    PyErr_Format(PyExc_TypeError, "[numpy] has no dtype for %s; cast to float32 first",
+                 DataTypeName(tensor->dtype()));
+    return nullptr;
+  }
+  if (tensor->device().type() != DeviceType::kCPU) {
+    PyErr_SetString(PyExc_TypeError, "[numpy] expects a tensor on the CPU; use .cpu() first");
+    return nullptr;
+  }
+  PY_JUST(Vm::Get()->SyncRead(tensor->storage()));
+  PY_JUST(Vm::Get()->SyncWrite(tensor->storage()));
+  tensor->storage()->MarkHostVisible();
+  npy_intp shape[kMaxDims];
+  npy_intp strides[kMaxDims];
+  const auto size = static_cast<npy_intp>(SizeOf(tensor->dtype()));
+  for (int i = 0; i < tensor->ndim(); ++i) {
+    shape[i] = tensor->shape()[i];
+    strides[i] = tensor->strides()[i] * size;
+  }
+  static char nothing[8];  // numpy allocates when given no pointer
+  void* data = tensor->Count() == 0 ? nothing : tensor->data();
+  PyRef array = PyRef::Steal(PyArray_New(&PyArray_Type, tensor->ndim(), shape, type, strides, data,
+                                         0, NPY_ARRAY_WRITEABLE, nullptr));
+  if (!array) { return nullptr; }
+  PyRef owner = PyRef::Steal(
+      PyCapsule_New(new StorageRef(tensor->storage_ref()), "oneflow.storage", &DropHandle));
+  if (!owner) { return nullptr; }
+  auto* raw = reinterpret_cast<PyArrayObject*>(array.get());
+  if (PyArray_SetBaseObject(raw, owner.Release()) != 0) { return nullptr; }
+  PyArray_UpdateFlags(raw, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_ALIGNED);
+  return array.Release();
+}
+
+PyObject* Numpy(PyObject* self, PyObject*) {
+  if (T(self)->requires_grad()) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "[numpy] expects a tensor that does not require grad; use .detach().numpy()");
+    return nullptr;
+  }
+  return ExportArray(T(self));
+}
+
+// numpy's protocol: np.asarray(t, dtype).
+PyObject* Array(PyObject* self, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"dtype", "copy", nullptr};
+  PyObject* dtype = Py_None;
+  PyObject* copy = Py_None;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__", const_cast<char**>(names), &dtype,
+                                  &copy) == 0) {
+    return nullptr;
+  }
+  PyRef array = PyRef::Steal(Numpy(self, nullptr));
+  if (!array) { return nullptr; }
+  if (dtype != Py_None) {
+    return PyObject_CallMethod(array.get(), "astype", "O", dtype);
+  }
+  if (copy == Py_True) { return PyObject_CallMethod(array.get(), "copy", nullptr); }
+  return array.Release();
+}
+
+void ReleaseArray(void* owner) { DropReference(static_cast<PyObject*>(owner)); }
+
+// The meta of an array that can be used in place; false with an exception set.
+bool MetaOf(PyArrayObject* array, TensorMeta* meta) {
+  const std::optional<DataType> dtype = FromNumpyType(array);
+  if (!dtype.has_value()) {
+    PyErr_Format(PyExc_TypeError,
+                 "[from_numpy] expects bool, uint8, int8 to int64, float16, float32 or float64 in "
+                 "native byte order, got dtype %R", PyArray_DESCR(array));
+    return false;
+  }
+  if (PyArray_NDIM(array) > kMaxDims) {
+    PyErr_Format(PyExc_ValueError, "[from_numpy] expects at most %d dimensions, got %d", kMaxDims,
+                 PyArray_NDIM(array));
+    return false;
+  }
+  const auto size = static_cast<npy_intp>(SizeOf(*dtype));
+  meta->dtype = *dtype;
+  for (int i = 0; i < PyArray_NDIM(array); ++i) {
+    const npy_intp stride = PyArray_STRIDE(array, i);
+    if (PyArray_DIM(array, i) > 1 && (stride < 0 || stride % size != 0)) {
+      PyErr_Format(PyExc_ValueError,
+                   "[from_numpy] expects strides that are multiples of the element size and not "
+                   "negative, got %zd bytes for dimension %d; use array.copy()",
+                   static_cast<Py_ssize_t>(stride), i);
+      return false;
+    }
+    meta->shape.PushBack(PyArray_DIM(array, i));
+    meta->strides.PushBack(stride < 0 ? 1 : stride / size);
+  }
+  meta->contiguous = IsContiguous(meta->shape, meta->strides);
+  return true;
+}
+
+PyObject* FromNumpy(PyObject*, PyObject* object) {
+  if (!PyArray_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "[from_numpy] expects a numpy array, got %s",
+                 Py_TYPE(object)->tp_name);
+    return nullptr;
+  }
+  auto* array = reinterpret_cast<PyArrayObject*>(object);
+  TensorMeta meta;
+  if (!MetaOf(array, &meta)) { return nullptr; }
+  if (!PyArray_ISWRITEABLE(array) &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "[from_numpy] the array is read-only; writing to the tensor writes to it", 1) != 0) {
+    return nullptr;
+  }
+  Py_INCREF(object);
+  StorageRef storage = Storage::Import(Device(), PyArray_DATA(array),
+                                       static_cast<size_t>(PyArray_NBYTES(array)), object,
+                                       &ReleaseArray);
+  return WrapTensor(MakeIntrusive<Tensor>(std::move(storage), std::move(meta)));
+}
+
+// A copy of anything numpy can make an array of.
+PyObject* CopyOf(PyObject* data, std::optional<DataType> dtype) {
+  const bool is_array = PyArray_Check(data) || PyArray_IsScalar(data, Generic);
+  PyRef array = PyRef::Steal(PyArray_FROM_OF(data, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED));
+  if (!array) { return nullptr; }
+  auto* raw = reinterpret_cast<PyArrayObject*>(array.get());
+  std::optional<DataType> own = FromNumpyType(raw);
+  if (!own.has_value()) {
+    PyErr_Format(PyExc_TypeError, "[tensor] expects numbers or bools, got an array of dtype %R",
+                 PyArray_DESCR(raw));
+    return nullptr;
+  }
+  // Python's floats and numbers without a type become the default float type, float32.
+  const DataType wanted =
+      dtype.value_or(!is_array && *own == DataType::kDouble ? DataType::kFloat : *own);
+  const int type = NumpyType(wanted);
+  const bool through_numpy = type != NPY_NOTYPE;
+  const DataType made = through_numpy ? wanted : DataType::kFloat;
+  array = PyRef::Steal(PyArray_FROMANY(array.get(), NumpyType(made), 0, kMaxDims,
+                                       NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
+  if (!array) { return nullptr; }
+  raw = reinterpret_cast<PyArrayObject*>(array.get());
+  Shape shape;
+  for (int i = 0; i < PyArray_NDIM(raw); ++i) { shape.PushBack(PyArray_DIM(raw, i)); }
+  TensorPtr tensor = PY_JUST(AllocateHostTensor("tensor", shape, made));
+  const auto bytes = static_cast<size_t>(PyArray_NBYTES(raw));
+  if (bytes > 0) { std::memcpy(tensor->data(), PyArray_DATA(raw), bytes); }
+  if (!through_numpy) { return WrapResult(functional::cast(tensor, wanted)); }
+  return WrapTensor(std::move(tensor));
+}
+
+Maybe<TensorPtr> CopyAs(const TensorPtr& tensor, std::optional<DataType> dtype) {
+  if (dtype.has_value() && *dtype != tensor->dtype()) { return functional::cast(tensor, *dtype); }
+  return functional::copy(tensor);
+}
+
+PyObject* MakeTensor(PyObject*, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"data", "dtype", "device", "requires_grad", nullptr};
+  PyObject* data = nullptr;
+  PyObject* dtype = Py_None;
+  PyObject* device = Py_None;
+  int requires_grad = 0;
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOp:tensor", const_cast<char**>(names), &data,
+                                  &dtype, &device, &requires_grad) == 0) {
+    return nullptr;
+  }
+  std::optional<DataType> wanted;
+  if (dtype != Py_None) {
+    if (!IsDtype(dtype)) {
+      PyErr_Format(PyExc_TypeError, "[tensor] expects dtype to be a oneflow dtype, got %R", dtype);
+      return nullptr;
+    }
+    wanted = DtypeValue(dtype);
+  }
+  if (device != Py_None) {
+    const std::optional<Device> where = DeviceFromPython(device);
+    if (!where.has_value()) { return nullptr; }
+    PY_JUST(GetAllocator(*where));
+  }
+  PyRef result;
+  if (IsTensor(data)) {
+    const TensorPtr plain = TensorValue(data)->Alias();
+    result = PyRef::Steal(WrapResult(CopyAs(plain, wanted)));
+  } else {
+    result = PyRef::Steal(CopyOf(data, wanted));
+  }
+  if (!result) { return nullptr; }
+  if (requires_grad != 0 && SetRequiresGrad(result.get(), Py_True, nullptr) != 0) {
+    return nullptr;
+  }
+  return result.Release();
+}
+
+// --- one number ---
+
+template <typename T>
+T ReadAs(const Tensor& tensor) {
+  T value;
+  std::memcpy(&value, tensor.data(), sizeof(T));
+  return value;
+}
+
+// Waits for the value. REQUIRES one element. Halves are read through a cast.
+Maybe<Scalar> ReadScalar(const char* op, TensorPtr tensor) {
+  if (tensor->Count() != 1) {
+    return RuntimeError("[{}] expects a tensor with one element, got shape {}", op,
+                        tensor->shape());
+  }
+  if (tensor->dtype() == DataType::kFloat16 || tensor->dtype() == DataType::kBFloat16) {
+    tensor = JUST(functional::cast(tensor->Alias(), DataType::kFloat));
+  }
+  JUST(Vm::Get()->SyncRead(tensor->storage()));
+  switch (tensor->dtype()) {
+    case DataType::kBool: return Scalar(ReadAs<uint8_t>(*tensor) != 0);
+    case DataType::kUInt8: return Scalar(static_cast<int64_t>(ReadAs<uint8_t>(*tensor)));
+    case DataType::kInt8: return Scalar(static_cast<int64_t>(ReadAs<int8_t>(*tensor)));
+    case DataType::kInt16: return Scalar(static_cast<int64_t>(ReadAs<int16_t>(*tensor)));
+    case DataType::kInt32: return Scalar(static_cast<int64_t>(ReadAs<int32_t>(*tensor)));
+    case DataType::kInt64: return Scalar(ReadAs<int64_t>(*tensor));
+    case DataType::kFloat: return Scalar(static_cast<double>(ReadAs<float>(*tensor)));
+    default: return Scalar(ReadAs<double>(*tensor));
+  }
+}
+
+PyObject* Item(PyObject* self, PyObject*) {
+  const Scalar value = PY_JUST(ReadScalar("item", T(self)));
+  switch (value.kind()) {
+    case Scalar::Kind::kBool: return PyBool_FromLong(value.To<bool>());
+    case Scalar::Kind::kInt: return PyLong_FromLongLong(value.To<int64_t>());
+    case Scalar::Kind::kFloat: return PyFloat_FromDouble(value.To<double>());
+  }
+  return nullptr;
+}
+
+PyObject* ToList(PyObject* self, PyObject*) {
+  TensorPtr tensor = T(self)->Alias();
+  if (tensor->dtype() == DataType::kBFloat16) {
+    tensor = PY_JUST(functional::cast(tensor, DataType::kFloat));
+  }
+  PyRef array = PyRef::Steal(ExportArray(tensor));
+  return array ? PyObject_CallMethod(array.get(), "tolist", nullptr) : nullptr;
+}
+
+PyObject* Stride(PyObject* self, PyObject*) {
+  const Strides& strides = T(self)->strides();
+  PyRef tuple = PyRef::Steal(PyTuple_New(strides.size()));
+  for (int i = 0; tuple && i < strides.size(); ++i) {
+    PyObject* item = PyLong_FromLongLong(strides[i]);
+    if (item == nullptr) { return nullptr; }
+    PyTuple_SET_ITEM(tuple.get(), i, item);
+  }
+  return tuple.Release();
+}
+
+PyObject* StorageOffset(PyObject* self, PyObject*) {
+  return PyLong_FromLongLong(T(self)->meta().offset);
+}
+
+// The address is handed out, so whoever uses it must find the data there.
+PyObject* DataPtr(PyObject* self, PyObject*) {
+  PY_JUST(Vm::Get()->SyncRead(T(self)->storage()));
+  T(self)->storage()->MarkHostVisible();
+  return PyLong_FromVoidPtr(T(self)->Count() == 0 ? nullptr : T(self)->data());
+}
+
+PyObject* IsContiguousMethod(PyObject* self, PyObject*) {
+  return PyBool_FromLong(T(self)->contiguous());
+}
+
+PyObject* Numel(PyObject* self, PyObject*) { return PyLong_FromLongLong(T(self)->Count()); }
+
+PyObject* ElementSize(PyObject* self, PyObject*) {
+  return PyLong_FromSize_t(SizeOf(T(self)->dtype()));
+}
+
+PyObject* Dim(PyObject* self, PyObject*) { return PyLong_FromLong(T(self)->ndim()); }
+
+PyObject* SizeMethod(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
+  if (nargs == 0 || (nargs == 1 && args[0] == Py_None)) { return NewSize(T(self)->shape()); }
+  if (nargs != 1 || !PyLong_Check(args[0])) {
+    PyErr_SetString(PyExc_TypeError, "[size] expects no argument, or one int: the dimension");
+    return nullptr;
+  }
+  int overflow = 0;
+  const int64_t wanted = PyLong_AsLongLongAndOverflow(args[0], &overflow);
+  const int ndim = T(self)->ndim();
+  if (overflow != 0 || wanted < -ndim || wanted >= ndim) {
+    PyErr_Format(PyExc_IndexError, "[size] expects a dim in [%d, %d], got %R", -ndim, ndim - 1,
+                 args[0]);
+    return nullptr;
+  }
+  return PyLong_FromLongLong(T(self)->shape()[static_cast<int>(wanted < 0 ? wanted + ndim : wanted)]);
+}
+
+// Keeps a reader that was given a pointer safe from the vm: the tensor waits, then is visible.
+PyObject* SyncMethod(PyObject* self, PyObject*) {
+  PY_JUST(Vm::Get()->SyncRead(T(self)->storage()));
+  Py_RETURN_NONE;
+}
+
+PyCFunction Cast(PyCFunctionWithKeywords f) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
+}
+PyCFunction Cast(PyObject* (*f)(PyObject*, PyObject* const*, Py_ssize_t)) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
+}
+
+}  // namespace
+
+bool InitNumpy() { return _import_array() >= 0; }
+
+int TensorBool(PyObject* self) {
+  const Scalar value = PY_JUST_OR(ReadScalar("bool", T(self)), -1);
+  return value.is_float() ? value.To<double>() != 0.0 : value.To<int64_t>() != 0;
+}
+
+PyObject* TensorInt(PyObject* self) {
+  const Scalar value = PY_JUST(ReadScalar("int", T(self)));
+  return value.is_float() ? PyLong_FromDouble(value.To<double>())
+                          : PyLong_FromLongLong(value.To<int64_t>());
+}
+
+PyObject* TensorFloat(PyObject* self) {
+  return PyFloat_FromDouble(PY_JUST(ReadScalar("float", T(self))).To<double>());
+}
+
+PyObject* TensorIndex(PyObject* self) {
+  if (IsFloating(T(self)->dtype())) {
+    PyErr_Format(PyExc_TypeError, "[index] expects an integer tensor, got dtype %s",
+                 DataTypeName(T(self)->dtype()));
+    return nullptr;
+  }
+  return TensorInt(self);
+}
+
+PyObject* TensorFromPython(PyObject* data) { return CopyOf(data, std::nullopt); }
+
+PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs) {
+  if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "[Tensor] takes no keyword arguments; use oneflow.tensor");
+    return nullptr;
+  }
+  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  if (n == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0))) {
+    PyObject* data = PyTuple_GET_ITEM(args, 0);
+    const bool is_size = Py_TYPE(data)->tp_name != nullptr && PyTuple_CheckExact(data) == 0 &&
+                         PyTuple_Check(data);
+    if (!is_size) { return CopyOf(data, DataType::kFloat); }
+    args = data;
+  }
+  const std::optional<Dims> shape = DimsFromPython(args);
+  if (!shape.has_value()) {
+    PyErr_SetString(PyExc_TypeError, "[Tensor] expects sizes or data");
+    return nullptr;
+  }
+  return WrapResult(AllocateTensor("Tensor", *shape, DataType::kFloat, Device()));
+}
+
+PyMethodDef kDataMethods[] = {
+    {"numpy", Numpy, METH_NOARGS, "The data as a numpy array that shares it."},
+    {"__array__", Cast(Array), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"item", Item, METH_NOARGS, "The value of a tensor with one element, as a Python number."},
+    {"tolist", ToList, METH_NOARGS, "The values as nested lists."},
+    {"stride", Stride, METH_NOARGS, "Steps in elements from one index to the next."},
+    {"storage_offset", StorageOffset, METH_NOARGS, "Elements before the first one."},
+    {"data_ptr", DataPtr, METH_NOARGS, "The address of the first element."},
+    {"is_contiguous", IsContiguousMethod, METH_NOARGS, "True for dense, row-major data."},
+    {"numel", Numel, METH_NOARGS, "The number of elements."},
+    {"nelement", Numel, METH_NOARGS, "The number of elements."},
+    {"element_size", ElementSize, METH_NOARGS, "Bytes of one element."},
+    {"dim", Dim, METH_NOARGS, "The number of dimensions."},
+    {"size", Cast(SizeMethod), METH_FASTCALL, "size(dim=None): the shape, or one dimension."},
+    {"_sync", SyncMethod, METH_NOARGS, "Waits until the value is computed."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyMethodDef kDataFunctions[] = {
+    {"from_numpy", FromNumpy, METH_O, "A tensor that shares the memory of a numpy array."},
+    {"tensor", Cast(MakeTensor), METH_VARARGS | METH_KEYWORDS,
+     "tensor(data, *, dtype=None, device=None, requires_grad=False): a copy of data."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace oneflow

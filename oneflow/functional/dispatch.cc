@@ -1,0 +1,378 @@
+#include "oneflow/functional/dispatch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "oneflow/autograd/grad_mode.h"
+#include "oneflow/vm/vm.h"
+
+namespace oneflow {
+
+namespace {
+
+std::atomic<CastFn> cast_fn{nullptr};
+
+constexpr size_t kMaxAttrsBytes = 1024;
+
+// The operands of one call, after promotion, and what was worked out about them.
+struct Operands {
+  const TensorPtr* tensors;
+  int count;
+  TensorPtr own[kMaxOperands];  // used when an operand had to be replaced
+  const TensorMeta* metas[kMaxOperands];
+  Device device;
+  DataType dtype;
+
+  // Replaces operand i; the caller's array stays as it is.
+  void Replace(int i, TensorPtr tensor) {
+    if (tensors != own) {
+      for (int j = 0; j < count; ++j) { own[j] = tensors[j]; }
+      tensors = own;
+    }
+    own[i] = std::move(tensor);
+  }
+};
+
+Maybe<void> Collect(const OpDef& def, const TensorPtr* inputs, int count,
+                    const DispatchOptions& options, Operands* o) {
+  if (count > kMaxOperands) {
+    return RuntimeError("[{}] expects at most {} tensors, got {}", def.name, kMaxOperands, count);
+  }
+  o->tensors = inputs;
+  o->count = count;
+  o->device = options.device;
+  o->dtype = options.dtype;
+  const Tensor* first = nullptr;
+  for (int i = 0; i < count; ++i) {
+    const Tensor* t = inputs[i].get();
+    if (t == nullptr) { continue; }
+    if (first == nullptr) {
+      first = t;
+      o->device = t->device();
+      o->dtype = t->dtype();
+    } else if (t->device() != o->device) {
+      return RuntimeError("[{}] expects all tensors on one device, got {} and {}", def.name,
+                          o->device, t->device());
+    }
+  }
+  return Ok();
+}
+
+Maybe<void> Promote(const OpDef& def, Operands* o) {
+  if (!def.promotes) { return Ok(); }
+  DataType wanted = o->dtype;
+  bool differ = false;
+  for (int i = 0; i < o->count; ++i) {
+    if (o->tensors[i] == nullptr) { continue; }
+    differ = differ || o->tensors[i]->dtype() != wanted;
+    wanted = PromoteTypes(wanted, o->tensors[i]->dtype());
+  }
+  if (!differ) { return Ok(); }
+  for (int i = 0; i < o->count; ++i) {
+    if (o->tensors[i] == nullptr || o->tensors[i]->dtype() == wanted) { continue; }
+    o->Replace(i, JUST(cast_fn.load()(o->tensors[i], wanted)));
+  }
+  o->dtype = wanted;
+  return Ok();
+}
+
+int Category(DataType t) { return IsBool(t) ? 0 : (IsIntegral(t) ? 1 : 2); }
+
+Maybe<void> CastToTarget(const OpDef& def, Operands* o) {
+  if (!def.promotes) { return Ok(); }
+  const DataType target = o->tensors[0]->dtype();
+  for (int i = 1; i < o->count; ++i) {
+    if (o->tensors[i] == nullptr || o->tensors[i]->dtype() == target) { continue; }
+    const DataType dtype = o->tensors[i]->dtype();
+    if (Category(dtype) > Category(target)) {
+      return RuntimeError("[{}] in place expects a result that fits dtype {}, got an operand of "
+                          "dtype {}",
+                          def.name, DataTypeName(target), DataTypeName(dtype));
+    }
+    o->Replace(i, JUST(cast_fn.load()(o->tensors[i], target)));
+  }
+  return Ok();
+}
+
+Maybe<void> Infer(const OpDef& def, Operands* o, const void* attrs, TensorMeta* metas) {
+  for (int i = 0; i < o->count; ++i) {
+    o->metas[i] = o->tensors[i] == nullptr ? nullptr : &o->tensors[i]->meta();
+  }
+  for (int i = 0; i < def.num_outputs; ++i) {
+    metas[i].device = o->device;
+    metas[i].dtype = o->dtype;
+  }
+  return def.infer(InferContext{def.name, o->metas, o->count, attrs}, metas);
+}
+
+ArrayView ViewOf(const Tensor& tensor) {
+  ArrayView view;
+  const TensorMeta& meta = tensor.meta();
+  view.data = tensor.data();
+  view.shape = meta.shape.data();
+  view.strides = meta.strides.data();
+  view.ndim = meta.shape.size();
+  view.dtype = meta.dtype;
+  view.contiguous = meta.contiguous;
+  return view;
+}
+
+// An op call, assembled for the vm. Lives on the issuing thread's stack.
+struct Call {
+  ArrayView views[kMaxOperands + kMaxOpOutputs];
+  Storage* storages[kMaxOperands + kMaxOpOutputs];
+  OpCall op;
+
+  Maybe<void> Issue(const OpDef& def, const Operands& o, int first_input, const void* attrs,
+                    const TensorPtr* outputs, Stream* stream) {
+    int n = 0;
+    int reads = 0;
+    for (int i = first_input; i < o.count; ++i) {
+      if (o.tensors[i] == nullptr) {
+        views[n++].given = false;
+        continue;
+      }
+      views[n++] = ViewOf(*o.tensors[i]);
+      storages[reads++] = o.tensors[i]->storage();
+    }
+    op.call.inputs = views;
+    op.call.num_inputs = n;
+    op.call.outputs = views + n;
+    op.call.num_outputs = def.num_outputs;
+    op.reads = storages;
+    op.num_reads = reads;
+    op.writes = storages + reads;
+    op.num_writes = def.num_outputs;
+    for (int i = 0; i < def.num_outputs; ++i) {
+      views[n + i] = ViewOf(*outputs[i]);
+      storages[reads + i] = outputs[i]->storage();
+    }
+    op.op = def.name;
+    op.call.attrs = attrs;
+    op.attrs_size = def.attrs_size;
+    op.stream = stream;
+    op.kernel = JUST(ChooseKernel(def, stream->device().type(), op.call));
+    return Vm::Get()->Issue(&op);
+  }
+};
+
+// Copies the attributes and draws the random slot, where the op has one.
+class Attributes {
+ public:
+  Maybe<const void*> Prepare(const OpDef& def, const void* attrs, int64_t count,
+                             const GeneratorPtr& generator) {
+    if (def.random_slot < 0) { return attrs; }
+    CHECK_OR_RETURN(def.attrs_size <= kMaxAttrsBytes);
+    std::memcpy(buffer_, attrs, def.attrs_size);
+    const GeneratorPtr& from = generator == nullptr ? DefaultGenerator() : generator;
+    const RandomSlot slot = from->Reserve(static_cast<uint64_t>(count + 1) / 2);
+    std::memcpy(buffer_ + def.random_slot, &slot, sizeof(slot));
+    return static_cast<const void*>(buffer_);
+  }
+
+ private:
+  alignas(16) char buffer_[kMaxAttrsBytes];
+};
+
+bool NeedsNode(const FunctionalOp& op, const TensorPtr* inputs, int count) {
+  if (op.backward == nullptr || !GradModeEnabled()) { return false; }
+  for (int i = 0; i < count; ++i) {
+    const bool differentiable =
+        op.def->num_inputs < 0 || (op.grad_inputs >> std::min(i, 31) & 1) != 0;
+    if (differentiable && inputs[i] != nullptr && inputs[i]->requires_grad()) { return true; }
+  }
+  return false;
+}
+
+void Attach(const FunctionalOp& op, const IntrusivePtr<OpNode>& node, const TensorPtr* outputs) {
+  for (int i = 0; i < op.def->num_outputs; ++i) {
+    if (IsFloating(outputs[i]->dtype())) { SetHistory(outputs[i], node, i); }
+  }
+  if (op.save_outputs != 0) { node->SaveOutputs(outputs); }
+}
+
+// A target as it was before an op in place: what the op's node refers to. If the formula needs its
+// value, the saved version tells that it is gone.
+TensorPtr BeforeChange(const TensorPtr& target) {
+  TensorPtr old = target->Alias();
+  const AutogradMeta* meta = target->autograd();
+  if (meta != nullptr && meta->grad_fn != nullptr) {
+    SetHistory(old, NodePtr(static_cast<Node*>(meta->grad_fn.get())), meta->output_index);
+  }
+  return old;
+}
+
+TensorPtr MakeView(const TensorPtr& base, TensorMeta meta) {
+  meta.contiguous = IsContiguous(meta.shape, meta.strides);
+  TensorPtr view = MakeIntrusive<Tensor>(base->storage_ref(), std::move(meta));
+  if (base->requires_grad() || GradModeEnabled()) {
+    AutogradMeta* autograd = base->autograd();
+    const bool base_is_view = autograd != nullptr && autograd->view_base != nullptr;
+    view->MutableAutograd()->view_base = base_is_view ? autograd->view_base : base;
+  }
+  return view;
+}
+
+// An op without any kernel leaves its outputs undefined (empty).
+bool AllocatesOnly(const OpDef& def) {
+  for (const auto& names : def.kernel_names) {
+    if (names[0] != nullptr) { return false; }
+  }
+  return true;
+}
+
+Maybe<void> RunKernelOp(const OpDef& def, const Operands& o, const void* attrs, TensorMeta* metas,
+                        const GeneratorPtr& generator, TensorPtr* outputs) {
+  Stream* stream = JUST(Vm::Get()->StreamFor(metas[0].device));
+  int64_t drawn = 0;
+  for (int i = 0; i < def.num_outputs; ++i) {
+    TensorMeta& meta = metas[i];
+    const int64_t bytes = JUST(CheckedBytes(def.name, meta.shape, meta.dtype));
+    meta.strides = ContiguousStrides(meta.shape);
+    meta.offset = 0;
+    meta.contiguous = true;
+    drawn = i == 0 ? meta.Count() : drawn;
+    outputs[i] = JUST(AllocateTensorFor(stream, static_cast<size_t>(bytes), std::move(meta)));
+  }
+  if (AllocatesOnly(def)) { return Ok(); }
+  if (__builtin_expect(def.random_slot < 0, 1)) {
+    Call call;
+    return call.Issue(def, o, 0, attrs, outputs, stream);
+  }
+  Attributes attributes;
+  const void* final_attrs = JUST(attributes.Prepare(def, attrs, drawn, generator));
+  Call call;
+  return call.Issue(def, o, 0, final_attrs, outputs, stream);
+}
+
+Maybe<void> CheckTarget(const OpDef& def, const TensorPtr& target, const TensorMeta& result) {
+  if (result.shape != target->shape()) {
+    return RuntimeError("[{}] in place expects a result of the target's shape {}, got {}", def.name,
+                        target->shape(), result.shape);
+  }
+  if (result.dtype != target->dtype()) {
+    return RuntimeError("[{}] in place expects a result of the target's dtype {}, got {}", def.name,
+                        DataTypeName(target->dtype()), DataTypeName(result.dtype));
+  }
+  if (MayOverlap(target->shape(), target->strides())) {
+    return RuntimeError("[{}] in place expects a target whose elements do not overlap in memory, "
+                        "got shape {} with strides {}; use .clone() first",
+                        def.name, target->shape(), target->strides());
+  }
+  return Ok();
+}
+
+Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target) {
+  const AutogradMeta* meta = target->autograd();
+  if (!GradModeEnabled() || meta == nullptr) { return Ok(); }
+  if (meta->requires_grad && meta->grad_fn == nullptr) {
+    return RuntimeError("[{}] in place on a leaf tensor that requires grad (shape {}); wrap it in "
+                        "flow.no_grad() if its history does not matter",
+                        def.name, target->shape());
+  }
+  const bool base_needs = meta->view_base != nullptr && meta->view_base->requires_grad();
+  if (meta->view_base != nullptr && (base_needs || meta->requires_grad)) {
+    return RuntimeError("[{}] in place on a view (shape {}) of a tensor that requires grad is not "
+                        "supported; use an out-of-place op, or flow.no_grad()",
+                        def.name, target->shape());
+  }
+  return Ok();
+}
+
+// An operand that shares memory with a target, but not element for element, is copied first.
+Maybe<void> Untangle(int targets, Operands* o) {
+  for (int i = 0; i < o->count; ++i) {
+    for (int j = 0; j < targets; ++j) {
+      const TensorPtr& t = o->tensors[i];
+      if (i == j || t == nullptr || t->storage() != o->tensors[j]->storage()) { continue; }
+      const TensorMeta& a = t->meta();
+      const TensorMeta& b = o->tensors[j]->meta();
+      if (a.shape == b.shape && a.strides == b.strides && a.offset == b.offset) { continue; }
+      o->Replace(i, JUST(GetGradientOps().clone(t)));
+      break;
+    }
+  }
+  return Ok();
+}
+
+bool CoversStorage(const Tensor& t) {
+  return t.contiguous() && t.meta().offset == 0 &&
+         static_cast<size_t>(t.Count()) * SizeOf(t.dtype()) == t.storage()->bytes();
+}
+
+}  // namespace
+
+void SetCast(CastFn fn) { cast_fn.store(fn); }
+
+Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
+                     const void* attrs, TensorPtr* outputs, const DispatchOptions& options) {
+  const OpDef& def = *op.def;
+  Operands o;
+  TensorMeta metas[kMaxOpOutputs];
+  JUST(Collect(def, inputs, num_inputs, options, &o));
+  JUST(Promote(def, &o));
+  JUST(Infer(def, &o, attrs, metas));
+  if (def.is_view) {
+    outputs[0] = MakeView(o.tensors[0], std::move(metas[0]));
+  } else {
+    JUST(RunKernelOp(def, o, attrs, metas, options.generator, outputs));
+  }
+  if (NeedsNode(op, o.tensors, o.count)) {
+    Attach(op, MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs), outputs);
+  }
+  return Ok();
+}
+
+Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
+                            const void* attrs, const DispatchOptions& options) {
+  const OpDef& def = *op.def;
+  Operands o;
+  TensorMeta metas[kMaxOpOutputs];
+  JUST(Collect(def, inputs, num_inputs, options, &o));
+  JUST(CastToTarget(def, &o));
+  const bool writes_only = def.num_inputs >= 0 && num_inputs == def.num_inputs + 1;
+  const int targets = def.num_outputs;
+  for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i])); }
+  JUST(Untangle(targets, &o));
+  if (!writes_only) {
+    JUST(Infer(def, &o, attrs, metas));
+    for (int i = 0; i < targets; ++i) { JUST(CheckTarget(def, o.tensors[i], metas[i])); }
+  } else {
+    TensorMeta same = o.tensors[0]->meta();
+    JUST(CheckTarget(def, o.tensors[0], same));
+    if (o.count > 1) {
+      const Shape both = JUST(BroadcastShapes(def.name, same.shape, o.tensors[1]->shape()));
+      same.shape = both;
+      JUST(CheckTarget(def, o.tensors[0], same));
+    }
+  }
+  const int first = writes_only ? 1 : 0;
+  IntrusivePtr<OpNode> node;
+  if (NeedsNode(op, o.tensors + first, o.count - first)) {
+    TensorPtr before[kMaxOperands];
+    for (int i = first; i < o.count; ++i) {
+      before[i] = i < targets ? BeforeChange(o.tensors[i]) : o.tensors[i];
+    }
+    node = MakeIntrusive<OpNode>(&op, before + first, o.count - first, attrs);
+  }
+  Attributes attributes;
+  const void* final_attrs =
+      JUST(attributes.Prepare(def, attrs, o.tensors[0]->Count(), options.generator));
+  Call call;
+  call.op.on_failure =
+      def.inplace_failure == InplaceFailure::kSkips ? OnFailure::kSkip : OnFailure::kKeepTarget;
+  call.op.overwrites = writes_only && CoversStorage(*o.tensors[0]);
+  Stream* stream = JUST(Vm::Get()->StreamFor(o.device));
+  JUST(call.Issue(def, o, first, final_attrs, o.tensors, stream));
+  for (int i = 0; i < targets; ++i) { o.tensors[i]->storage()->BumpVersion(); }
+  if (node != nullptr) {
+    Attach(op, node, o.tensors);
+  } else if (writes_only && o.tensors[0]->requires_grad() && GradModeEnabled()) {
+    o.tensors[0]->MutableAutograd()->grad_fn.Reset();
+    o.tensors[0]->MutableAutograd()->requires_grad = false;
+  }
+  return Ok();
+}
+
+}  // namespace oneflow

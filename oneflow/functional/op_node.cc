@@ -1,0 +1,82 @@
+#include "oneflow/functional/op_node.h"
+
+#include <cstring>
+
+#include "oneflow/autograd/grad_mode.h"
+
+namespace oneflow {
+
+OpNode::OpNode(const FunctionalOp* op, const TensorPtr* inputs, int num_inputs, const void* attrs)
+    : Node(op->def->num_outputs), op_(op), num_inputs_(num_inputs) {
+  if (attrs != nullptr && op->def->attrs_size > 0) {
+    attrs_.reset(new char[op->def->attrs_size]);
+    std::memcpy(attrs_.get(), attrs, op->def->attrs_size);
+  }
+  const uint32_t metas = op->save_metas | op->save_inputs;
+  for (int i = 0; i < num_inputs; ++i) {
+    const TensorPtr& input = inputs[i];
+    // Bits stop at 31; a list of tensors longer than that shares the last one.
+    const uint32_t bit = uint32_t{1} << (i < 31 ? i : 31);
+    const bool list = op->def->num_inputs < 0;
+    const bool differentiable = list || (op->grad_inputs & bit) != 0;
+    AddEdge(differentiable && input != nullptr ? GradientEdge(input) : Edge());
+    if (list ? metas != 0 : (metas & bit) != 0) {
+      metas_.resize(static_cast<size_t>(num_inputs));
+      if (input != nullptr) { metas_[static_cast<size_t>(i)] = input->meta(); }
+    }
+    if (list ? op->save_inputs != 0 : (op->save_inputs & bit) != 0) {
+      inputs_.resize(static_cast<size_t>(num_inputs));
+      if (input == nullptr) { continue; }
+      inputs_[static_cast<size_t>(i)] = {input, input->storage()->version()};
+    }
+  }
+}
+
+OpNode::~OpNode() = default;
+
+void OpNode::SaveOutputs(const TensorPtr* outputs) {
+  for (int i = 0; i < op_->def->num_outputs; ++i) {
+    if ((op_->save_outputs >> i & 1) == 0) { continue; }
+    outputs_.resize(static_cast<size_t>(op_->def->num_outputs));
+    outputs_[static_cast<size_t>(i)] = {outputs[i]->Alias(), outputs[i]->storage()->version()};
+  }
+}
+
+Maybe<void> OpNode::Apply(const TensorTuple& dys, TensorTuple* dxs) {
+  if (released_ && (op_->save_inputs | op_->save_outputs) != 0) {
+    return RuntimeError("[{}] backward a second time through a graph whose saved tensors were "
+                        "released; pass retain_graph=True to the first backward()",
+                        name());
+  }
+  return op_->backward(*this, dys, dxs);
+}
+
+void OpNode::ReleaseSaved() {
+  released_ = true;
+  inputs_.clear();
+  outputs_.clear();
+}
+
+Maybe<TensorPtr> OpNode::Input(int i) const { return Unpack(inputs_[static_cast<size_t>(i)]); }
+
+Maybe<TensorPtr> OpNode::Output(int i) const {
+  const Saved& saved = outputs_[static_cast<size_t>(i)];
+  TensorPtr alias = JUST(Unpack(saved));
+  if (!GradModeEnabled()) { return alias; }
+  // Higher derivatives go through this node again; the history is given back for the time being.
+  TensorPtr output = alias->Alias();
+  SetHistory(output, NodePtr(const_cast<OpNode*>(this)), i);
+  return output;
+}
+
+Maybe<TensorPtr> OpNode::Unpack(const Saved& saved) const {
+  if (saved.tensor != nullptr && saved.tensor->storage()->version() != saved.version) {
+    return RuntimeError("[{}] a tensor of shape {} that backward needs was changed in place: it is "
+                        "at version {}, expected {}",
+                        name(), saved.tensor->shape(), saved.tensor->storage()->version(),
+                        saved.version);
+  }
+  return saved.tensor;
+}
+
+}  // namespace oneflow

@@ -1,0 +1,48 @@
+#include "oneflow/tensor/tensor.h"
+
+#include "oneflow/vm/vm.h"
+
+namespace oneflow {
+
+AutogradMeta::AutogradMeta() = default;
+AutogradMeta::~AutogradMeta() = default;
+
+Tensor::~Tensor() {
+  if (autograd_ != nullptr && autograd_->weak != nullptr) { autograd_->weak->tensor = nullptr; }
+}
+
+const IntrusivePtr<WeakTensor>& Tensor::Weak() {
+  AutogradMeta* meta = MutableAutograd();
+  if (meta->weak == nullptr) {
+    meta->weak = MakeIntrusive<WeakTensor>();
+    meta->weak->tensor = this;
+  }
+  return meta->weak;
+}
+
+Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dtype, Device device) {
+  Stream* stream = JUST(Vm::Get()->StreamFor(device));
+  const int64_t bytes = JUST(CheckedBytes(op, shape, dtype));
+  TensorMeta meta;
+  meta.SetContiguous(shape);
+  meta.dtype = dtype;
+  meta.device = device;
+  return AllocateTensorFor(stream, static_cast<size_t>(bytes), std::move(meta));
+}
+
+Maybe<TensorPtr> AllocateTensorFor(Stream* stream, size_t bytes, TensorMeta meta) {
+  StorageRef storage = JUST(Storage::Allocate(meta.device, bytes, stream->index()));
+  return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
+}
+
+Maybe<TensorPtr> AllocateHostTensor(const char* op, const Shape& shape, DataType dtype) {
+  const int64_t bytes = JUST(CheckedBytes(op, shape, dtype));
+  TensorMeta meta;
+  meta.SetContiguous(shape);
+  meta.dtype = dtype;
+  StorageRef storage =
+      JUST(Storage::Allocate(meta.device, static_cast<size_t>(bytes), kHostStream));
+  return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
+}
+
+}  // namespace oneflow
