@@ -1,0 +1,64 @@
+#include "oneflow/functional/attr_helpers.h"
+#include "oneflow/functional/composites.h"
+#include "oneflow/functional/dispatch.h"
+#include "oneflow/functional/generated/functional.h"
+#include "oneflow/functional/generated/functional_ops.h"
+
+namespace oneflow::functional::composites {
+
+namespace {
+
+Scalar Negated(const Scalar& value) {
+  if (value.is_float()) { return Scalar(-value.To<double>()); }
+  return Scalar(static_cast<int64_t>(-static_cast<uint64_t>(value.To<int64_t>())));
+}
+
+bool IsOne(const Scalar& value) {
+  return value.is_float() ? value.To<double>() == 1.0 : value.To<int64_t>() == 1;
+}
+
+}  // namespace
+
+Maybe<TensorPtr> ScalarSub(const TensorPtr& input, Scalar other, Scalar alpha) {
+  return scalar_add(input, other, Negated(alpha));
+}
+
+Maybe<TensorPtr> Rsub(const TensorPtr& input, Scalar other, Scalar alpha) {
+  return scalar_add(JUST(scalar_mul(input, Negated(alpha))), other);
+}
+
+Maybe<TensorPtr> Scale(const TensorPtr& input, Scalar other) {
+  if (IsOne(other)) { return input; }
+  return scalar_mul(input, other);
+}
+
+Maybe<TensorPtr> ScalarDiv(const TensorPtr& input, Scalar other) {
+  const DataType dtype = IsFloating(input->dtype()) ? input->dtype() : DefaultDtype();
+  const TensorPtr divisor = JUST(full(Dims(), other.To<double>(), dtype, input->device()));
+  return div(JUST(to_dtype(input, dtype)), divisor);
+}
+
+Maybe<TensorPtr> Neg(const TensorPtr& input) {
+  if (IsBool(input->dtype())) {
+    return RuntimeError("[neg] expects numbers, got bool {}", input->shape());
+  }
+  return scalar_mul(input, Scalar(-1));
+}
+
+Maybe<TensorPtr> ScalarEq(const TensorPtr& input, Scalar other) {
+  const DataType dtype = other.ResultType(input->dtype(), DataType::kDouble);
+  return eq(input, JUST(full(Dims(), other, dtype, input->device())));
+}
+
+Maybe<TensorPtr> ToDtype(const TensorPtr& input, DataType dtype) {
+  if (input->dtype() == dtype) { return input; }
+  return cast(input, dtype);
+}
+
+Maybe<TensorPtr> CopyInto(const TensorPtr& input, const TensorPtr& other) {
+  const TensorPtr operands[] = {input, other};
+  JUST(DispatchInplace(kCopyOp, operands, 2, nullptr));
+  return input;
+}
+
+}  // namespace oneflow::functional::composites

@@ -1,0 +1,262 @@
+"""functional.h and functional_<family>.cc: the C++ API of all ops, with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tools.gen.cpp import BANNER, camel, definition, guard, helper_expression, names_in
+from tools.gen.formula import compile_backward
+from tools.gen.signature import Param
+from tools.gen.table import Row
+
+_OPTIONS = ("device", "dtype", "generator")
+
+
+def header(rows: list[Row]) -> str:
+    """The declarations of the API."""
+    lines = [
+        "#include <cstdint>\n#include <optional>\n#include <string>\n",
+        '#include "oneflow/common/maybe.h"\n#include "oneflow/core/device.h"',
+        '#include "oneflow/core/dims.h"\n#include "oneflow/core/generator.h"',
+        '#include "oneflow/core/scalar.h"\n#include "oneflow/tensor/tensor.h"\n',
+        "namespace oneflow::functional {\n",
+    ]
+    for row in rows:
+        lines.append(f"// {row.doc['summary'].strip()}")
+        lines.append(f"{_returns(row)} {row.name}({_params(row, defaults=True)});")
+        if row.inplace_name:
+            lines.append("// The same in place; returns what it changed.")
+            lines.append(f"{_returns(row)} {row.name}_({_params(row, defaults=True)});")
+    lines.append("\n}  // namespace oneflow::functional\n")
+    return guard("functional/generated/functional.h", "\n".join(lines))
+
+
+def ops_header(rows: list[Row]) -> str:
+    """Declares the FunctionalOps, for composites that write in place."""
+    lines = ['#include "oneflow/functional/op_node.h"\n', "namespace oneflow::functional {\n"]
+    lines += [f"extern const FunctionalOp {functional_op(row)};" for row in rows if row.primitive]
+    lines.append("\n}  // namespace oneflow::functional\n")
+    return guard("functional/generated/functional_ops.h", "\n".join(lines))
+
+
+def functional_op(row: Row) -> str:
+    """The name of a row's FunctionalOp."""
+    return f"k{camel(row.name)}Op"
+
+
+def source(rows: list[Row], table: Mapping[str, Row]) -> str:
+    """The definitions of one family."""
+    lines = [
+        BANNER,
+        '#include "oneflow/functional/generated/functional.h"\n',
+        '#include "oneflow/functional/generated/functional_ops.h"',
+        '#include "oneflow/functional/attr_helpers.h"',
+        '#include "oneflow/functional/composites.h"',
+        '#include "oneflow/functional/dispatch.h"',
+        '#include "oneflow/functional/op_node.h"',
+        '#include "oneflow/kernels/attrs.h"',
+        '#include "oneflow/op/generated/op_defs.h"',
+        '#include "oneflow/op/op_attrs.h"\n',
+        "namespace oneflow::functional {\n",
+    ]
+    for row in rows:
+        if row.composite:
+            lines.append(_composite(row))
+        else:
+            lines.append(_functional_op(row, table))
+            lines.append(_call(row))
+            if row.inplace_name:
+                lines.append(_inplace_call(row))
+    lines.append("}  // namespace oneflow::functional\n")
+    return "\n".join(lines)
+
+
+def _returns(row: Row) -> str:
+    return "Maybe<TensorPtr>" if row.signature.outputs == 1 else "Maybe<TensorTuple>"
+
+
+def _params(row: Row, defaults: bool) -> str:
+    """The C++ parameter list; defaults only where every later parameter has one, too."""
+    params = row.signature.params
+    words = []
+    for i, p in enumerate(params):
+        word = f"{p.cpp_type}" + ("" if p.cpp_type.endswith("&") else "")
+        word += f" {p.name}"
+        if defaults and all(not later.required for later in params[i:]):
+            word += f" = {p.cpp_default()}"
+        words.append(word)
+    return ", ".join(words)
+
+
+def _composite(row: Row) -> str:
+    arguments = ", ".join(p.name for p in row.signature.params)
+    return (
+        f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{\n"
+        f"  return composites::{row.composite}({arguments});\n}}\n"
+    )
+
+
+def _functional_op(row: Row, table: Mapping[str, Row]) -> str:
+    compiled = compile_backward(row, table)
+    function = "nullptr"
+    text = ""
+    if compiled.blocks:
+        function = f"&{camel(row.name)}Backward"
+        function_text = _backward_function(row, compiled.uses_attrs, compiled.blocks)
+        text = f"namespace {{\n\n{function_text}\n}}  // namespace\n\n"
+    masks = ", ".join(
+        f"/*{name}=*/0x{value:x}"
+        for name, value in [
+            ("save_inputs", compiled.save_inputs),
+            ("save_outputs", compiled.save_outputs),
+            ("save_metas", compiled.save_metas),
+            ("grad_inputs", compiled.grad_inputs),
+        ]
+    )
+    return text + (
+        f"const FunctionalOp {functional_op(row)} = {{&{definition(row)}, {function}, {masks}}};\n"
+    )
+
+
+def _backward_function(
+    row: Row, uses_attrs: bool, blocks: list[tuple[int, int, list[str], str]]
+) -> str:
+    lines = [
+        f"Maybe<void> {camel(row.name)}Backward(const OpNode& node, const TensorTuple& dys,",
+        "                     TensorTuple* dxs) {",
+    ]
+    if uses_attrs:
+        lines.append(f"  const {row.attrs}& attrs = node.GetAttrs<{row.attrs}>();")
+    for index, dy, statements, result in blocks:
+        lines.append(f"  if (node.NeedsGrad({index}) && dys[{dy}] != nullptr) {{")
+        if any("dy" in names_of_cpp(s) for s in [*statements, result]):
+            lines.append(f"    const TensorPtr& dy = dys[{dy}];")
+        lines += [f"    {statement}" for statement in statements]
+        lines += [f"    (*dxs)[{index}] = {result};", "  }"]
+    lines += ["  return Ok();", "}", ""]
+    return "\n".join(lines)
+
+
+def names_of_cpp(text: str) -> set[str]:
+    """The identifiers in a piece of C++."""
+    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+
+
+def _call(row: Row) -> str:
+    _check_params_used(row)
+    tensors = row.signature.tensors
+    lines = [f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{"]
+    first = _promotion(row, lines)
+    inputs, count = _inputs(row, tensors, lines, first)
+    attrs = _attrs(row, lines)
+    options = _options(row, lines)
+    outputs = row.signature.outputs
+    if outputs == 1:
+        lines.append("  TensorPtr output;")
+        target = "&output"
+    else:
+        lines.append(f"  TensorTuple output({outputs});")
+        target = "output.data()"
+    call = f"Dispatch({functional_op(row)}, {inputs}, {count}, {attrs}, {target}{options})"
+    lines += [f"  JUST({call});", "  return output;", "}", ""]
+    return "\n".join(lines)
+
+
+def _inplace_call(row: Row) -> str:
+    lines = [f"{_returns(row)} {row.name}_({_params(row, defaults=False)}) {{"]
+    if row.promotes not in ("none", "common"):
+        wanted = helper_expression(row, row.promotes, "promotes")
+        target = row.signature.params[0].name
+        lines.append(f'  JUST(CheckInplaceDtype("{row.name}", {target}, {wanted}));')
+    inputs, count = _inputs(row, row.signature.tensors, lines, "")
+    attrs = _attrs(row, lines)
+    options = _options(row, lines)
+    call = f"DispatchInplace({functional_op(row)}, {inputs}, {count}, {attrs}{options})"
+    targets = [p.name for p in row.signature.params[: row.signature.outputs]]
+    result = targets[0] if len(targets) == 1 else "TensorTuple{" + ", ".join(targets) + "}"
+    lines += [f"  JUST({call});", f"  return {result};", "}", ""]
+    return "\n".join(lines)
+
+
+def _promotion(row: Row, lines: list[str]) -> str:
+    """Casts the first operand where the row says so; returns the name that replaces it."""
+    if row.promotes in ("none", "common") or not row.signature.tensors:
+        return ""
+    first = row.signature.tensors[0].name
+    wanted = helper_expression(row, row.promotes, "promotes")
+    lines.append(f"  const DataType wanted = {wanted};")
+    lines.append(f"  if (__builtin_expect({first}->dtype() != wanted, 0)) {{")
+    others = [
+        f"JUST(cast({first}, wanted))" if p.name == first else p.name for p in row.signature.params
+    ]
+    lines.append(f"    return {row.name}({', '.join(others)});")
+    lines.append("  }")
+    return first
+
+
+def _inputs(row: Row, tensors: list[Param], lines: list[str], first: str) -> tuple[str, str]:
+    """The operands as (pointer, count) for the dispatcher."""
+    if not tensors:
+        return "nullptr", "0"
+    if tensors[0].type == "Tensor[]":
+        name = tensors[0].name
+        return f"{name}.data()", f"static_cast<int>({name}.size())"
+    if len(tensors) == 1:
+        return f"&{tensors[0].name}", "1"
+    lines.append(f"  const TensorPtr inputs[] = {{{', '.join(t.name for t in tensors)}}};")
+    return "inputs", str(len(tensors))
+
+
+def _attrs(row: Row, lines: list[str]) -> str:
+    if row.attrs == "NoAttrs":
+        return "nullptr"
+    lines.append(f"  {row.attrs} attrs;")
+    for path, text in row.attr_fields.items():
+        value = helper_expression(row, text, "attrs")
+        param = row.signature.param(text)
+        if param is not None and param.type.startswith("int[]"):
+            value = f"AttrOf({value})"
+        lines.append(f"  attrs.{path} = {value};")
+    return "&attrs"
+
+
+def _options(row: Row, lines: list[str]) -> str:
+    """DispatchOptions, from the parameters device, dtype and generator."""
+    wanted = [p for p in row.signature.params if p.name in _OPTIONS and _is_option(row, p)]
+    creates = not row.signature.tensors
+    if not wanted and not creates:
+        return ""
+    lines.append("  DispatchOptions options;")
+    for p in wanted:
+        if p.name == "generator":
+            lines.append("  options.generator = generator;")
+        elif p.name == "device":
+            lines.append("  options.device = device.value_or(Device());")
+    if creates:
+        dtype = "DefaultDtype()"
+        if row.promotes != "none":
+            dtype = helper_expression(row, row.promotes, "promotes")
+        elif any(p.name == "dtype" for p in wanted):
+            dtype = "dtype.value_or(DefaultDtype())"
+        lines.append(f"  options.dtype = {dtype};")
+    return ", options"
+
+
+def _is_option(row: Row, param: Param) -> bool:
+    """Whether a parameter goes to the dispatcher and to nothing else."""
+    if param.name == "generator":
+        return True
+    used = any(param.name in names_in(text) for text in row.attr_fields.values())
+    return not used and not row.signature.tensors
+
+
+def _check_params_used(row: Row) -> None:
+    used = {p.name for p in row.signature.tensors}
+    used |= {p.name for p in row.signature.params if p.name in _OPTIONS and _is_option(row, p)}
+    for text in row.attr_fields.values():
+        used |= names_in(text)
+    if row.promotes not in ("none", "common"):
+        used |= names_in(row.promotes)
+    for p in row.signature.params:
+        if p.name not in used:
+            raise row.error("attrs", f"the parameter `{p.name}` fills no attribute")

@@ -1,0 +1,228 @@
+"""The signature of a row: `add(Tensor input, Tensor other, *, Scalar alpha=1) -> Tensor`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from typing import Any
+
+# The words of a signature, and for each: its C++ parameter, and the ParamType of the bindings.
+TYPES: dict[str, tuple[str, str]] = {
+    "Tensor": ("const TensorPtr&", "kTensor"),
+    "Tensor?": ("const TensorPtr&", "kOptionalTensor"),
+    "Tensor[]": ("const TensorTuple&", "kTensorList"),
+    "Scalar": ("Scalar", "kScalar"),
+    "Scalar?": ("const std::optional<Scalar>&", "kOptionalScalar"),
+    "int": ("int64_t", "kInt"),
+    "int?": ("std::optional<int64_t>", "kOptionalInt"),
+    "float": ("double", "kFloat"),
+    "bool": ("bool", "kBool"),
+    "int[]": ("const Dims&", "kIntList"),
+    "int[]?": ("const std::optional<Dims>&", "kOptionalIntList"),
+    "dtype": ("DataType", "kDataType"),
+    "dtype?": ("std::optional<DataType>", "kOptionalDataType"),
+    "device?": ("std::optional<Device>", "kOptionalDevice"),
+    "generator?": ("const GeneratorPtr&", "kOptionalGenerator"),
+    "str": ("const std::string&", "kString"),
+}
+
+DTYPES = {
+    "bool": "kBool",
+    "uint8": "kUInt8",
+    "int8": "kInt8",
+    "int16": "kInt16",
+    "int32": "kInt32",
+    "int64": "kInt64",
+    "float16": "kFloat16",
+    "bfloat16": "kBFloat16",
+    "float32": "kFloat",
+    "float64": "kDouble",
+}
+
+_NAME = re.compile(r"[a-z_][a-z0-9_]*\Z")
+_SIGNATURE = re.compile(r"(?P<name>\w+)\((?P<params>.*)\) -> (?P<returns>.+)\Z")
+
+
+class SignatureError(ValueError):
+    """A signature that does not follow the grammar."""
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter. `default` is a Python value (a dtype's name for dtypes); see `required`."""
+
+    name: str
+    type: str
+    required: bool
+    default: Any
+    keyword_only: bool
+    varargs: bool  # an int[] that may also be given as separate positional integers
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether it is an operand, and no attribute."""
+        return self.type in ("Tensor", "Tensor?", "Tensor[]")
+
+    @property
+    def cpp_type(self) -> str:
+        """The C++ parameter type."""
+        return TYPES[self.type][0]
+
+    def cpp_default(self) -> str:
+        """The default as a C++ expression."""
+        return cpp_value(self.type, self.default)
+
+    def text(self) -> str:
+        """The parameter as in the signature."""
+        if self.required:
+            return f"{self.type} {self.name}"
+        shown = self.default if self.type == "dtype" else repr(self.default)
+        return f"{self.type} {self.name}={shown}".replace("'", '"')
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A parsed signature; `outputs` is a count, -1 for a list of tensors."""
+
+    name: str
+    params: tuple[Param, ...]
+    outputs: int
+
+    @property
+    def tensors(self) -> list[Param]:
+        """The operands, in order."""
+        return [p for p in self.params if p.is_tensor]
+
+    def param(self, name: str) -> Param | None:
+        """The parameter of that name."""
+        return next((p for p in self.params if p.name == name), None)
+
+    def input_index(self, name: str) -> int:
+        """Position of an operand among the operands; -1 if there is none."""
+        return next((i for i, p in enumerate(self.tensors) if p.name == name), -1)
+
+    def text(self, name: str) -> str:
+        """The signature under another name, without its result."""
+        words: list[str] = []
+        starred = False
+        for p in self.params:
+            if p.keyword_only and not starred:
+                words.append("*")
+                starred = True
+            words.append(p.text())
+        return f"{name}({', '.join(words)})"
+
+
+def cpp_value(kind: str, value: Any) -> str:
+    """A Python value as a C++ expression of the C++ type of `kind`."""
+    if value is None:
+        return "nullptr" if kind in ("Tensor?", "generator?") else "std::nullopt"
+    if kind.startswith("dtype"):
+        return f"DataType::{DTYPES[value]}"
+    if kind.startswith("int[]"):
+        return f"Dims{{{', '.join(str(v) for v in value)}}}"
+    if kind == "str":
+        return f'"{value}"'
+    if kind == "float":
+        return repr(float(value))
+    if kind.startswith("Scalar"):
+        return f"Scalar({str(value).lower() if isinstance(value, bool) else repr(value)})"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parse(text: str) -> Signature:
+    """Reads a signature. SignatureError says what is wrong with it."""
+    match = _SIGNATURE.match(text.strip())
+    if match is None:
+        raise SignatureError(f"expects `name(type param, ...) -> Tensor`, got `{text}`")
+    params: list[Param] = []
+    keyword_only = False
+    for word in _split(match["params"]):
+        if word == "*":
+            if keyword_only:
+                raise SignatureError("`*` appears twice")
+            keyword_only = True
+            continue
+        params.append(_param(word, keyword_only))
+    _check_params(params)
+    return Signature(match["name"], _with_varargs(params), _outputs(match["returns"].strip()))
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas that stand outside brackets and quotes."""
+    words, depth, quoted, start = [], 0, False, 0
+    for i, char in enumerate(text):
+        quoted ^= char == '"'
+        depth += 0 if quoted else (char in "([") - (char in ")]")
+        if char == "," and depth == 0 and not quoted:
+            words.append(text[start:i].strip())
+            start = i + 1
+    last = text[start:].strip()
+    return [*words, last] if last or words else []
+
+
+def _param(word: str, keyword_only: bool) -> Param:
+    declared, has_default, default = word.partition("=")
+    kind, _, name = declared.strip().rpartition(" ")
+    if kind not in TYPES:
+        raise SignatureError(f"`{word}` has no known type; known are {', '.join(TYPES)}")
+    if not _NAME.match(name):
+        raise SignatureError(f"`{name}` is no name for a parameter")
+    value = _default(kind, name, default.strip()) if has_default else None
+    return Param(name, kind, not has_default, value, keyword_only, varargs=False)
+
+
+def _default(kind: str, name: str, text: str) -> Any:
+    if kind in ("dtype", "dtype?") and text in DTYPES:
+        return text
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError) as error:
+        raise SignatureError(f"the default of `{name}`, `{text}`, is no literal") from error
+    if value is None and not kind.endswith("?"):
+        raise SignatureError(f"`{name}` of type {kind} cannot be None; write {kind}?")
+    expected: dict[str, tuple[type, ...]] = {
+        "Scalar": (bool, int, float),
+        "int": (int,),
+        "float": (int, float),
+        "bool": (bool,),
+        "int[]": (list, tuple),
+        "str": (str,),
+    }
+    base = kind.rstrip("?")
+    if value is not None and not isinstance(value, expected.get(base, ())):
+        raise SignatureError(f"`{text}` is no default for `{name}` of type {kind}")
+    return value
+
+
+def _check_params(params: list[Param]) -> None:
+    seen: set[str] = set()
+    optional = ""
+    for p in params:
+        if p.name in seen:
+            raise SignatureError(f"`{p.name}` appears twice")
+        seen.add(p.name)
+        if p.required and optional and not p.keyword_only:
+            raise SignatureError(f"`{p.name}` without a default follows `{optional}` with one")
+        optional = optional if p.required else p.name
+
+
+def _with_varargs(params: list[Param]) -> tuple[Param, ...]:
+    positional = [p for p in params if not p.keyword_only]
+    last = positional[-1] if positional else None
+    if last is None or last.type != "int[]" or not last.required:
+        return tuple(params)
+    flagged = Param(last.name, last.type, True, None, False, varargs=True)
+    return tuple(flagged if p is last else p for p in params)
+
+
+def _outputs(text: str) -> int:
+    if text == "Tensor":
+        return 1
+    if text == "Tensor[]":
+        return -1
+    words = [w.strip() for w in text.strip("()").split(",")]
+    if not (text.startswith("(") and text.endswith(")")) or any(w != "Tensor" for w in words):
+        raise SignatureError(f"expects a result Tensor, (Tensor, Tensor) or Tensor[], got `{text}`")
+    return len(words)
