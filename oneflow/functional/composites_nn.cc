@@ -38,14 +38,6 @@ Maybe<TensorPtr> FoldedMatmul(const TensorPtr& a, const TensorPtr& matrix) {
   return reshape(JUST(matmul_nd(JUST(AsMatrix(a)), matrix)), shape);
 }
 
-// (N, C, d1, ...) as (N * d1 * ..., C).
-Maybe<TensorPtr> ClassesLast(const TensorPtr& input) {
-  Dims order{0};
-  for (int i = 2; i < input->ndim(); ++i) { order.PushBack(i); }
-  order.PushBack(1);
-  return AsMatrix(JUST(permute(input, order)));
-}
-
 }  // namespace
 
 Maybe<TensorPtr> Matmul(const TensorPtr& input, const TensorPtr& other) {
@@ -74,29 +66,18 @@ Maybe<TensorPtr> LinearWeightGrad(const TensorPtr& dy, const TensorPtr& input) {
 
 Maybe<TensorPtr> NllLoss(const TensorPtr& input, const TensorPtr& target, const TensorPtr& weight,
                          int64_t ignore_index, const std::string& reduction) {
-  if (input->ndim() <= 2) {
-    return JUST(nll_loss_2d(input, target, weight, ignore_index, reduction))[0];
-  }
-  Dims expected = input->shape();
-  expected.Erase(1);
-  if (target->shape() != expected) {
-    return RuntimeError("[nll_loss] expects a target of shape {} for input {}, got {}", expected,
-                        input->shape(), target->shape());
-  }
-  const TensorPtr flat = JUST(reshape(target, Dims{target->Count()}));
-  const TensorPtr loss =
-      JUST(nll_loss_2d(JUST(ClassesLast(input)), flat, weight, ignore_index, reduction))[0];
-  return reduction == "none" ? reshape(loss, expected) : loss;
+  const bool narrow_classes = target->dtype() == DataType::kInt32;
+  const TensorPtr classes = narrow_classes ? JUST(cast(target, DataType::kInt64)) : target;
+  return JUST(nll_loss_pair(input, classes, weight, ignore_index, reduction))[0];
 }
 
 Maybe<TensorPtr> CrossEntropy(const TensorPtr& input, const TensorPtr& target,
                               const TensorPtr& weight, int64_t ignore_index,
                               const std::string& reduction) {
-  if (input->ndim() < 2) {
-    return RuntimeError("[cross_entropy] expects logits of shape (N, C, ...), got {}",
-                        input->shape());
+  if (input->ndim() == 0) {
+    return RuntimeError("[cross_entropy] expects logits of shape (N, C, ...) or (C,), got ()");
   }
-  return NllLoss(JUST(log_softmax(input, 1)), target, weight, ignore_index, reduction);
+  return NllLoss(JUST(log_softmax(input, input->ndim() == 1 ? 0 : 1)), target, weight, ignore_index, reduction);
 }
 
 }  // namespace oneflow::functional::composites

@@ -93,6 +93,14 @@ struct SgdUpdateAttrs {
   bool first_step = false;
 };
 
+// Zeros of this shape, with the input at start, start + step, ... of `dim`.
+struct SliceBackwardAttrs {
+  IntList shape;
+  int64_t dim = 0;
+  int64_t start = 0;
+  int64_t step = 1;
+};
+
 // Fails on purpose after this many milliseconds: for tests of the error paths.
 struct ThrowErrorAttrs {
   int64_t delay_ms = 0;
@@ -105,7 +113,7 @@ inline constexpr bool kAllCopyable = (std::is_trivially_copyable_v<Attrs> && ...
 static_assert(
     attrs_detail::kAllCopyable<NoAttrs, FillAttrs, ArangeAttrs, NormalAttrs, UniformAttrs, AddAttrs,
                                ScalarAttrs, MatmulAttrs, ReduceAttrs, ArgmaxAttrs, LogSoftmaxAttrs,
-                               NllLossAttrs, SgdUpdateAttrs, ThrowErrorAttrs>,
+                               NllLossAttrs, SgdUpdateAttrs, SliceBackwardAttrs, ThrowErrorAttrs>,
     "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

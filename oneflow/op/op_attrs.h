@@ -37,6 +37,11 @@ struct RandAttrs {
   IntList shape;
 };
 
+struct NllLossBackwardAttrs {
+  NllLossAttrs kernel;
+  IntList shape;
+};
+
 struct CastAttrs {
   DataType dtype = DataType::kFloat;
 };
@@ -59,20 +64,13 @@ struct SliceAttrs {
   int64_t step = 1;
 };
 
-// slice_backward: the shape of what was sliced, and how.
-struct SliceBackwardAttrs {
-  IntList shape;
-  int64_t dim = 0;
-  int64_t start = 0;
-  int64_t step = 1;
-};
-
 static_assert(offsetof(FullAttrs, kernel) == 0 && offsetof(ArangeOpAttrs, kernel) == 0 &&
-                  offsetof(RandnAttrs, kernel) == 0 && offsetof(RandAttrs, kernel) == 0,
+                  offsetof(RandnAttrs, kernel) == 0 && offsetof(RandAttrs, kernel) == 0 &&
+                  offsetof(NllLossBackwardAttrs, kernel) == 0,
               "a kernel reads its own struct at the start");
 static_assert(attrs_detail::kAllCopyable<FullAttrs, ArangeOpAttrs, RandnAttrs, RandAttrs, CastAttrs,
                                          ShapeAttrs, PermuteAttrs, SliceAttrs,
-                                         SliceBackwardAttrs>,
+                                         NllLossBackwardAttrs>,
               "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

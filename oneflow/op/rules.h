@@ -53,8 +53,9 @@ Maybe<void> InferMatmul(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferLinear(const InferContext& context, TensorMeta* outputs);
 // LogSoftmaxAttrs.
 Maybe<void> InferLogSoftmax(const InferContext& context, TensorMeta* outputs);
-// (n, c), (n,), (c,) or nothing -> the loss, and the sum of the weights.
+// (n, c, ...), (n, ...), (c,) or nothing -> the loss, and the sum of the weights. NllLossAttrs.
 Maybe<void> InferNllLoss(const InferContext& context, TensorMeta* outputs);
+// dy, (n, ...), (c,) or nothing, the sum of the weights -> (n, c, ...). NllLossBackwardAttrs.
 Maybe<void> InferNllLossBackward(const InferContext& context, TensorMeta* outputs);
 // All operands have the shape and the floating dtype of the first, and so has each result: an
 // optimizer's step (parameter, state ..., gradient -> parameter, state ...).

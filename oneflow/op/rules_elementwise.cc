@@ -47,7 +47,7 @@ Maybe<void> InferBroadcastToBool(const InferContext& context, TensorMeta* output
 Maybe<void> InferSameShape(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckSameDtype(context));
   for (int i = 1; i < context.num_inputs; ++i) {
-    JUST(CheckShape(context, i, context.inputs[0]->shape));
+    if (context.inputs[i] != nullptr) { JUST(CheckShape(context, i, context.inputs[0]->shape)); }
   }
   return InferUnary(context, outputs);
 }

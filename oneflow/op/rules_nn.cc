@@ -6,33 +6,28 @@ namespace oneflow {
 
 namespace {
 
-Maybe<void> CheckIntegral(const InferContext& context, int i, const char* what) {
-  const DataType dtype = context.inputs[i]->dtype;
-  if (dtype != DataType::kInt64 && dtype != DataType::kInt32) {
-    return RuntimeError("[{}] expects {} of dtype int64 or int32, got {} {}", context.op, what,
-                        DataTypeName(dtype), context.inputs[i]->shape);
+// Input `target` against log probabilities of shape `x` and dtype `dtype`; `weight` may be missing.
+Maybe<void> CheckNllOperands(const InferContext& context, const Shape& x, DataType dtype,
+                             int target, int weight) {
+  const TensorMeta& classes = *context.inputs[target];
+  if (x.empty()) {
+    return RuntimeError("[{}] expects an input of shape (N, C, ...) or (C,), got ()", context.op);
   }
-  return Ok();
-}
-
-Maybe<void> CheckNllOperands(const InferContext& context, int input, int target, int weight) {
-  const Shape& shape = context.inputs[input]->shape;
-  JUST(CheckFloating(context, input));
-  JUST(CheckIntegral(context, target, "class indices"));
-  if (shape.size() != 2) {
-    return RuntimeError("[{}] expects an input of shape (N, C), got {}", context.op, shape);
+  if (classes.dtype != DataType::kInt64) {
+    return RuntimeError("[{}] expects a target of class indices, int64, got {} {}", context.op,
+                        DataTypeName(classes.dtype), classes.shape);
   }
-  if (context.inputs[target]->shape != Shape{shape[0]}) {
+  Shape expected = x;
+  expected.Erase(x.size() == 1 ? 0 : 1);
+  if (classes.shape != expected) {
     return RuntimeError("[{}] expects a target of shape {} for input {}, got {}", context.op,
-                        Shape{shape[0]}, shape, context.inputs[target]->shape);
+                        expected, x, classes.shape);
   }
-  if (weight < context.num_inputs && context.inputs[weight] != nullptr) {
-    const TensorMeta& given = *context.inputs[weight];
-    if (given.shape != Shape{shape[1]} || given.dtype != context.inputs[input]->dtype) {
-      return RuntimeError("[{}] expects a weight of shape {} and dtype {}, got {} {}", context.op,
-                          Shape{shape[1]}, DataTypeName(context.inputs[input]->dtype),
-                          DataTypeName(given.dtype), given.shape);
-    }
+  const TensorMeta* given = weight < context.num_inputs ? context.inputs[weight] : nullptr;
+  const Shape per_class{x[x.size() == 1 ? 0 : 1]};
+  if (given != nullptr && (given->shape != per_class || given->dtype != dtype)) {
+    return RuntimeError("[{}] expects a weight of shape {} and dtype {}, got {} {}", context.op,
+                        per_class, DataTypeName(dtype), DataTypeName(given->dtype), given->shape);
   }
   return Ok();
 }
@@ -89,7 +84,8 @@ Maybe<void> InferLogSoftmax(const InferContext& context, TensorMeta* outputs) {
 }
 
 Maybe<void> InferNllLoss(const InferContext& context, TensorMeta* outputs) {
-  JUST(CheckNllOperands(context, 0, 1, 2));
+  JUST(CheckFloating(context, 0));
+  JUST(CheckNllOperands(context, context.inputs[0]->shape, context.inputs[0]->dtype, 1, 2));
   const bool none = context.GetAttrs<NllLossAttrs>().reduction == Reduction::kNone;
   outputs[0].shape = none ? context.inputs[1]->shape : Shape();
   outputs[1].shape = Shape();
@@ -97,8 +93,14 @@ Maybe<void> InferNllLoss(const InferContext& context, TensorMeta* outputs) {
 }
 
 Maybe<void> InferNllLossBackward(const InferContext& context, TensorMeta* outputs) {
-  JUST(CheckNllOperands(context, 1, 2, 3));
-  outputs[0].shape = context.inputs[1]->shape;
+  const NllLossBackwardAttrs& attrs = context.GetAttrs<NllLossBackwardAttrs>();
+  const Shape shape = attrs.shape.ToDims();
+  JUST(CheckFloating(context, 0));
+  JUST(CheckNllOperands(context, shape, context.inputs[0]->dtype, 1, 2));
+  const bool none = attrs.kernel.reduction == Reduction::kNone;
+  JUST(CheckShape(context, 0, none ? context.inputs[1]->shape : Shape()));
+  JUST(CheckShape(context, 3, Shape()));
+  outputs[0].shape = shape;
   return Ok();
 }
 

@@ -49,7 +49,7 @@ def helper_expression(row: Row, text: str, column: str) -> str:
             return node.id
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             arguments = "".join(f", {emit(a)}" for a in node.args)
-            return f'JUST({node.func.id}("{row.name}"{arguments}))'
+            return f'JUST({node.func.id}("{row.python_name}"{arguments}))'
         if isinstance(node, ast.Constant):
             kind = {bool: "bool", int: "int", float: "float", str: "str"}[type(node.value)]
             return cpp_value(kind, node.value)

@@ -22,10 +22,12 @@ def header(rows: list[Row]) -> str:
         "namespace oneflow::functional {\n",
     ]
     for row in rows:
-        lines.append(f"// {row.doc['summary'].strip()}")
-        lines.append(f"{_returns(row)} {row.name}({_params(row, defaults=True)});")
+        if not row.inplace_only:
+            lines.append(f"// {row.doc['summary'].strip()}")
+            lines.append(f"{_returns(row)} {row.name}({_params(row, defaults=True)});")
         if row.inplace_name:
-            lines.append("// The same in place; returns what it changed.")
+            summary = row.doc["summary"].strip() if row.inplace_only else "The same."
+            lines.append(f"// {summary} In place; returns what it changed.")
             lines.append(f"{_returns(row)} {row.name}_({_params(row, defaults=True)});")
     lines.append("\n}  // namespace oneflow::functional\n")
     return guard("functional/generated/functional.h", "\n".join(lines))
@@ -64,7 +66,8 @@ def source(rows: list[Row], table: Mapping[str, Row]) -> str:
             lines.append(_composite(row))
         else:
             lines.append(_functional_op(row, table))
-            lines.append(_call(row))
+            if not row.inplace_only:
+                lines.append(_call(row))
             if row.inplace_name:
                 lines.append(_inplace_call(row))
     lines.append("}  // namespace oneflow::functional\n")
@@ -80,8 +83,7 @@ def _params(row: Row, defaults: bool) -> str:
     params = row.signature.params
     words = []
     for i, p in enumerate(params):
-        word = f"{p.cpp_type}" + ("" if p.cpp_type.endswith("&") else "")
-        word += f" {p.name}"
+        word = f"{p.cpp_type} {p.name}"
         if defaults and all(not later.required for later in params[i:]):
             word += f" = {p.cpp_default()}"
         words.append(word)
@@ -97,6 +99,7 @@ def _composite(row: Row) -> str:
 
 
 def _functional_op(row: Row, table: Mapping[str, Row]) -> str:
+    _check_params_used(row)
     compiled = compile_backward(row, table)
     function = "nullptr"
     text = ""
@@ -143,7 +146,6 @@ def names_of_cpp(text: str) -> set[str]:
 
 
 def _call(row: Row) -> str:
-    _check_params_used(row)
     tensors = row.signature.tensors
     lines = [f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{"]
     first = _promotion(row, lines)
@@ -167,7 +169,7 @@ def _inplace_call(row: Row) -> str:
     if row.promotes not in ("none", "common"):
         wanted = helper_expression(row, row.promotes, "promotes")
         target = row.signature.params[0].name
-        lines.append(f'  JUST(CheckInplaceDtype("{row.name}", {target}, {wanted}));')
+        lines.append(f'  JUST(CheckInplaceDtype("{row.python_name}", {target}, {wanted}));')
     inputs, count = _inputs(row, row.signature.tensors, lines, "")
     attrs = _attrs(row, lines)
     options = _options(row, lines)

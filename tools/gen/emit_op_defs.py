@@ -40,7 +40,7 @@ def _definition(row: Row) -> str:
     tensors = row.signature.tensors
     inputs = -1 if any(t.type == "Tensor[]" for t in tensors) else len(tensors)
     fields = [
-        f'"{row.name}"',
+        f'"{row.python_name}"',
         f"/*num_inputs=*/{inputs}",
         f"/*num_outputs=*/{row.signature.outputs}",
         f"&{row.meta}",

@@ -71,6 +71,7 @@ class Row:
     syncs: bool = False
     inplace_name: str = ""
     inplace_failure: str = ""
+    inplace_only: bool = False
     random: str = ""
     is_view: bool = False
     promotes: str = "none"
@@ -300,7 +301,8 @@ def _read_inplace(row: Row) -> None:
     node = row.source.get("inplace")
     if node is None:
         return
-    _keys(row, "inplace", node, ("name", "failure"))
+    _keys(row, "inplace", node, ("name", "failure", "only"))
+    row.inplace_only = node.get("only", False)
     row.inplace_name = node.get("name", "")
     row.inplace_failure = node.get("failure", "")
     if not row.inplace_name.endswith("_"):
@@ -345,7 +347,9 @@ def python_names(rows: Iterable[Row]) -> dict[str, list[tuple[Row, bool]]]:
     """What Python sees: for each name its overloads in order, as (row, in place)."""
     out: dict[str, list[tuple[Row, bool]]] = {}
     for row in rows:
-        for name in (row.python_name, *row.aliases):
+        if not row.places:
+            continue
+        for name in () if row.inplace_only else (row.python_name, *row.aliases):
             out.setdefault(name, []).append((row, False))
         if row.inplace_name:
             out.setdefault(row.inplace_name, []).append((row, True))
