@@ -1,0 +1,415 @@
+// The vm's promises, with kernels made for the purpose: order, inline or queued, poison, host-visible
+// memory, run-ahead, shutdown.
+#include "oneflow/vm/vm.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "oneflow/device/cpu/cpu_allocator.h"
+
+namespace oneflow {
+namespace {
+
+struct AffineAttrs {
+  float scale;
+  float shift;
+};
+
+std::atomic<std::thread::id> last_thread;
+std::atomic<bool> gate_open{true};
+
+// out = in0 * scale + shift, or in0 * scale + in1 when there are two inputs.
+Maybe<void> RunAffine(const KernelCall& call) {
+  last_thread.store(std::this_thread::get_id());
+  while (!gate_open.load()) { std::this_thread::yield(); }
+  const auto& attrs = call.GetAttrs<AffineAttrs>();
+  for (int64_t i = 0; i < call.outputs[0].Count(); ++i) {
+    const float other = call.num_inputs > 1 ? call.inputs[1].Data<float>()[i] : attrs.shift;
+    call.outputs[0].Data<float>()[i] = call.inputs[0].Data<float>()[i] * attrs.scale + other;
+  }
+  return Ok();
+}
+Maybe<void> RunFill(const KernelCall& call) {
+  for (int64_t i = 0; i < call.outputs[0].Count(); ++i) {
+    call.outputs[0].Data<float>()[i] = call.GetAttrs<AffineAttrs>().shift;
+  }
+  return Ok();
+}
+Maybe<void> RunFail(const KernelCall& call) { return RuntimeError("[fail] on purpose"); }
+Maybe<void> RunThrow(const KernelCall& call) { throw std::runtime_error("from a library"); }
+Maybe<void> RunScratch(const KernelCall& call) {
+  if (call.scratch_bytes != 4096 || call.scratch == nullptr) { return InternalError("no scratch"); }
+  static_cast<char*>(call.scratch)[4095] = 1;
+  return RunFill(call);
+}
+
+double CostTiny(const KernelCall&) { return 100.0; }
+double CostLong(const KernelCall&) { return 15e3; }  // queued, one thread
+size_t FourKilobytes(const KernelCall&) { return 4096; }
+
+const Kernel kAffine{"affine.test", &RunAffine, nullptr, &CostTiny, nullptr};
+const Kernel kAffineLong{"affine.long", &RunAffine, nullptr, &CostLong, nullptr};
+const Kernel kFill{"fill.test", &RunFill, nullptr, &CostTiny, nullptr};
+const Kernel kFail{"fail.test", &RunFail, nullptr, &CostLong, nullptr};
+const Kernel kFailTiny{"fail.tiny", &RunFail, nullptr, &CostTiny, nullptr};
+const Kernel kThrow{"throw.test", &RunThrow, nullptr, &CostTiny, nullptr};
+const Kernel kScratch{"scratch.test", &RunScratch, nullptr, &CostTiny, &FourKilobytes};
+
+// A small vector of floats behind a storage.
+struct Vec {
+  StorageRef storage;
+  int64_t n;
+  float* data() const { return static_cast<float*>(storage->data()); }
+};
+
+class VmTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    static const bool registered = [] {
+      RegisterCpuAllocator();
+      return true;
+    }();
+    ASSERT_TRUE(registered);
+    vm_ = Vm::Get();
+    vm_->SetMode(Vm::Mode::kAuto);
+    stream_ = CHECK_JUST(vm_->StreamFor(Device()));
+    gate_open = true;
+  }
+  void TearDown() override {
+    gate_open = true;
+    (void)vm_->Sync();
+    vm_->SetMode(Vm::Mode::kAuto);
+  }
+
+  Vec Make(int64_t n, Stream* stream = nullptr) {
+    const StreamIndex home = (stream == nullptr ? stream_ : stream)->index();
+    return {CHECK_JUST(Storage::Allocate(Device(), static_cast<size_t>(n) * 4, home)), n};
+  }
+
+  Maybe<void> Issue(const Kernel& kernel, std::vector<Vec> inputs, const Vec& output,
+                    AffineAttrs attrs = {1.0f, 0.0f}, OnFailure on_failure = OnFailure::kPoison,
+                    Stream* stream = nullptr) {
+    ArrayView views[4];
+    Storage* storages[4];
+    const int64_t stride = 1;
+    OpCall call;
+    int n = 0;
+    for (const Vec& input : inputs) {
+      views[n] = {input.data(), &input.n, &stride, 1, DataType::kFloat, true, true};
+      storages[n++] = input.storage.get();
+    }
+    views[n] = {output.data(), &output.n, &stride, 1, DataType::kFloat, true, true};
+    storages[n] = output.storage.get();
+    call.op = kernel.name;
+    call.kernel = &kernel;
+    call.call.inputs = views;
+    call.call.num_inputs = n;
+    call.call.outputs = views + n;
+    call.call.num_outputs = 1;
+    call.call.attrs = &attrs;
+    call.attrs_size = sizeof(attrs);
+    call.reads = storages;
+    call.num_reads = n;
+    call.writes = storages + n;
+    call.num_writes = 1;
+    call.on_failure = on_failure;
+    call.overwrites = on_failure == OnFailure::kPoison;
+    call.stream = stream == nullptr ? stream_ : stream;
+    return vm_->Issue(&call);
+  }
+
+  Vm* vm_ = nullptr;
+  Stream* stream_ = nullptr;
+};
+
+TEST_F(VmTest, TinyOpRunsOnTheIssuingThread) {
+  const Vec x = Make(4);
+  const Vec y = Make(4);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 3}));
+  CHECK_JUST(Issue(kAffine, {x}, y, {2, 1}));
+  EXPECT_EQ(last_thread.load(), std::this_thread::get_id());
+  EXPECT_EQ(y.data()[3], 7.0f);
+}
+
+TEST_F(VmTest, LongOpRunsOnTheStreamAndReadersWait) {
+  const Vec x = Make(4);
+  const Vec y = Make(4);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 3}));
+  CHECK_JUST(Issue(kAffineLong, {x}, y, {2, 1}));
+  CHECK_JUST(vm_->SyncRead(y.storage.get()));
+  EXPECT_NE(last_thread.load(), std::this_thread::get_id());
+  EXPECT_EQ(y.data()[0], 7.0f);
+}
+
+TEST_F(VmTest, TinyOpBehindAQueuedOneIsQueuedToo) {
+  const Vec x = Make(4);
+  const Vec y = Make(4);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 1}));
+  gate_open = false;
+  CHECK_JUST(Issue(kAffineLong, {x}, y, {1, 1}));
+  CHECK_JUST(Issue(kAffine, {y}, x, {1, 1}));  // writes what the first one reads
+  EXPECT_FALSE(stream_->Idle());
+  EXPECT_EQ(x.data()[0], 1.0f);
+  gate_open = true;
+  CHECK_JUST(vm_->SyncRead(x.storage.get()));
+  EXPECT_EQ(x.data()[0], 3.0f);
+}
+
+TEST_F(VmTest, InlineFailureIsReturnedAtOnce) {
+  const Vec x = Make(4);
+  const Maybe<void> failed = Issue(kFailTiny, {}, x);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error()->message(), "[fail] on purpose");
+  EXPECT_EQ(failed.error()->op(), "fail.tiny");
+}
+
+TEST_F(VmTest, AnExceptionOfALibraryBecomesAnError) {
+  const Maybe<void> failed = Issue(kThrow, {}, Make(1));
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error()->kind(), ErrorKind::kInternal);
+  EXPECT_NE(failed.error()->message().find("from a library"), std::string::npos);
+}
+
+TEST_F(VmTest, QueuedFailurePoisonsAndSpreadsAndAFullOverwriteClears) {
+  const Vec x = Make(4);
+  const Vec y = Make(4);
+  CHECK_JUST(Issue(kFail, {}, x));
+  CHECK_JUST(Issue(kAffineLong, {x}, y));
+  const Maybe<void> read = vm_->SyncRead(y.storage.get());
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error()->message(), "[fail] on purpose");
+  ASSERT_FALSE(vm_->SyncRead(y.storage.get()).ok());  // every time
+  CHECK_JUST(Issue(kFill, {}, y, {0, 5}));
+  CHECK_JUST(vm_->SyncRead(y.storage.get()));
+  EXPECT_EQ(y.data()[0], 5.0f);
+}
+
+TEST_F(VmTest, AFailedUpdateInPlaceKeepsTheValueAndReachesTheNextSync) {
+  const Vec x = Make(4);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 5}));
+  CHECK_JUST(Issue(kFail, {x}, x, {}, OnFailure::kKeepTarget));
+  CHECK_JUST(vm_->SyncRead(x.storage.get()));
+  EXPECT_EQ(x.data()[0], 5.0f);
+  const Maybe<void> synced = vm_->Sync();
+  ASSERT_FALSE(synced.ok());
+  EXPECT_EQ(synced.error()->message(), "[fail] on purpose");
+  CHECK_JUST(vm_->Sync());  // once
+}
+
+TEST_F(VmTest, HostVisibleMemoryIsWrittenBeforeTheCallReturns) {
+  const Vec x = Make(4);
+  float memory[4] = {1, 2, 3, 4};
+  const Vec host = {Storage::Import(Device(), memory, sizeof(memory), nullptr, [](void*) {}), 4};
+  for (const Vm::Mode mode : {Vm::Mode::kAuto, Vm::Mode::kQueued, Vm::Mode::kRandom}) {
+    vm_->SetMode(mode);
+    memory[0] = 1;
+    CHECK_JUST(Issue(kAffineLong, {host}, x, {2, 0}));
+    memory[0] = 0;
+    CHECK_JUST(vm_->SyncRead(x.storage.get()));
+    EXPECT_EQ(x.data()[0], 2.0f);
+  }
+}
+
+TEST_F(VmTest, QueuedFailureOnHostVisibleMemoryIsReturnedByTheCall) {
+  float memory[1] = {1};
+  const Vec host = {Storage::Import(Device(), memory, 4, nullptr, [](void*) {}), 1};
+  vm_->SetMode(Vm::Mode::kQueued);
+  EXPECT_FALSE(Issue(kFail, {}, host).ok());
+}
+
+TEST_F(VmTest, ImportedMemoryIsReleasedOnceWithItsLastHandle) {
+  static int released;
+  released = 0;
+  float memory[1];
+  {
+    StorageRef a = Storage::Import(Device(), memory, 4, nullptr, [](void*) { ++released; });
+    StorageRef b = a;
+    a = StorageRef();
+    EXPECT_EQ(released, 0);
+  }
+  EXPECT_EQ(released, 1);
+}
+
+TEST_F(VmTest, AnotherStreamWaitsForTheWriter) {
+  Stream* other = CHECK_JUST(vm_->NewStream(Device(), "other"));
+  const Vec x = Make(4);
+  const Vec y = Make(4, other);
+  gate_open = false;
+  const Vec seed = Make(4);
+  CHECK_JUST(Issue(kFill, {}, seed, {0, 1}));
+  CHECK_JUST(Issue(kAffineLong, {seed}, x, {1, 1}));
+  CHECK_JUST(Issue(kFill, {}, y, {0, 0}, OnFailure::kPoison, other));
+  CHECK_JUST(Issue(kAffine, {x}, y, {10, 0}, OnFailure::kPoison, other));
+  EXPECT_FALSE(other->Idle());
+  gate_open = true;
+  CHECK_JUST(vm_->SyncRead(y.storage.get()));
+  EXPECT_EQ(y.data()[0], 20.0f);
+}
+
+TEST_F(VmTest, AWriterWaitsForReadersOfAnotherStream) {
+  Stream* other = CHECK_JUST(vm_->NewStream(Device(), "reader"));
+  const Vec x = Make(4);
+  const Vec y = Make(4, other);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 3}));
+  gate_open = false;
+  CHECK_JUST(Issue(kAffineLong, {x}, y, {1, 0}, OnFailure::kPoison, other));
+  CHECK_JUST(Issue(kFill, {}, x, {0, 9}));  // small, its stream is idle, and yet it must wait
+  EXPECT_EQ(x.data()[0], 3.0f);
+  gate_open = true;
+  CHECK_JUST(vm_->Sync());
+  EXPECT_EQ(y.data()[0], 3.0f);
+  EXPECT_EQ(x.data()[0], 9.0f);
+}
+
+TEST_F(VmTest, ScratchIsProvided) {
+  for (const Vm::Mode mode : {Vm::Mode::kInline, Vm::Mode::kQueued}) {
+    vm_->SetMode(mode);
+    const Vec x = Make(4);
+    CHECK_JUST(Issue(kScratch, {}, x, {0, 2}));
+    CHECK_JUST(vm_->SyncRead(x.storage.get()));
+    EXPECT_EQ(x.data()[0], 2.0f);
+  }
+}
+
+TEST_F(VmTest, RunAheadIsBounded) {
+  vm_->SetMode(Vm::Mode::kQueued);
+  const Vec x = Make(1);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 0}));
+  const int n = static_cast<int>(3 * Stream::kRunAhead);
+  for (int i = 0; i < n; ++i) {
+    CHECK_JUST(Issue(kAffine, {x}, x, {1, 1}));
+    ASSERT_LE(stream_->issued() - StreamClock::Completed(stream_->index()), Stream::kRunAhead);
+  }
+  CHECK_JUST(vm_->SyncRead(x.storage.get()));
+  EXPECT_EQ(x.data()[0], static_cast<float>(n));
+}
+
+TEST_F(VmTest, MemoryFreedWhileQueuedIsNotOverwrittenByTheHost) {
+  vm_->SetMode(Vm::Mode::kQueued);
+  const Vec out = Make(4);
+  {
+    const Vec x = Make(4);
+    CHECK_JUST(Issue(kFill, {}, x, {0, 7}));
+    gate_open = false;
+    CHECK_JUST(Issue(kAffineLong, {x}, out, {1, 0}));
+  }  // x's block goes back to the pool of the compute stream here
+  const StorageRef host = CHECK_JUST(Storage::Allocate(Device(), 16, kHostStream));
+  for (int i = 0; i < 4; ++i) { static_cast<float*>(host->data())[i] = -1; }
+  gate_open = true;
+  CHECK_JUST(vm_->SyncRead(out.storage.get()));
+  EXPECT_EQ(out.data()[0], 7.0f);
+}
+
+// Random programs over a few vectors, in place and not, against a plain interpreter.
+TEST_F(VmTest, RandomProgramsGiveTheSameBitsInEveryMode) {
+  Stream* other = CHECK_JUST(vm_->NewStream(Device(), "second"));
+  constexpr int kVectors = 6;
+  for (const Vm::Mode mode :
+       {Vm::Mode::kAuto, Vm::Mode::kInline, Vm::Mode::kQueued, Vm::Mode::kRandom}) {
+    vm_->SetMode(mode);
+    std::mt19937 random(7);
+    std::vector<Vec> vectors;
+    float expected[kVectors];
+    for (int i = 0; i < kVectors; ++i) {
+      vectors.push_back(Make(3, i % 2 == 0 ? stream_ : other));
+      expected[i] = static_cast<float>(i);
+      CHECK_JUST(Issue(kFill, {}, vectors.back(), {0, expected[i]}));
+    }
+    for (int step = 0; step < 2000; ++step) {
+      const auto a = random() % kVectors;
+      const auto b = random() % kVectors;
+      const auto out = random() % kVectors;
+      const float scale = 0.5f;
+      const Kernel& kernel = random() % 4 == 0 ? kAffineLong : kAffine;
+      CHECK_JUST(Issue(kernel, {vectors[a], vectors[b]}, vectors[out], {scale, 0},
+                       OnFailure::kPoison, random() % 3 == 0 ? other : stream_));
+      expected[out] = expected[a] * scale + expected[b];
+    }
+    for (int i = 0; i < kVectors; ++i) {
+      CHECK_JUST(vm_->SyncRead(vectors[static_cast<size_t>(i)].storage.get()));
+      EXPECT_EQ(vectors[static_cast<size_t>(i)].data()[2], expected[i]);
+    }
+  }
+}
+
+// The positive control of the test above: it must notice an engine that ignores dependencies.
+TEST_F(VmTest, RandomProgramsWouldNoticeALostOrder) {
+  Stream* other = CHECK_JUST(vm_->NewStream(Device(), "lost"));
+  const Vec x = Make(3);
+  const Vec y = Make(3, other);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 1}));
+  gate_open = false;
+  CHECK_JUST(Issue(kAffineLong, {x}, x, {1, 1}));
+  // The record that says who wrote last is wiped, as a bug would: the reader does not wait.
+  const_cast<Storage*>(x.storage.get())->RecordWrite(StreamPoint());
+  vm_->SetMode(Vm::Mode::kQueued);
+  std::thread opener([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate_open = true;
+  });
+  CHECK_JUST(Issue(kFill, {}, y, {0, 0}, OnFailure::kPoison, other));
+  CHECK_JUST(vm_->SyncRead(x.storage.get()));
+  const float seen = x.data()[0];
+  opener.join();
+  EXPECT_EQ(seen, 1.0f);  // the old value: the lost order shows
+}
+
+TEST_F(VmTest, SeveralThreadsIssueAtOnce) {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      const Vec x = Make(2);
+      CHECK_JUST(Issue(kFill, {}, x, {0, static_cast<float>(t)}));
+      for (int i = 0; i < 500; ++i) {
+        CHECK_JUST(Issue(i % 7 == 0 ? kAffineLong : kAffine, {x}, x, {1, 1}));
+      }
+      CHECK_JUST(vm_->SyncRead(x.storage.get()));
+      if (x.data()[1] != static_cast<float>(t + 500)) { ++wrong; }
+    });
+  }
+  for (std::thread& thread : threads) { thread.join(); }
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(VmTest, AfterStopEverythingRunsInline) {
+  const Vec x = Make(2);
+  vm_->SetMode(Vm::Mode::kQueued);
+  for (int i = 0; i < 50; ++i) { CHECK_JUST(Issue(kFill, {}, x, {0, static_cast<float>(i)})); }
+  EXPECT_TRUE(vm_->Stop(std::chrono::steady_clock::now() + std::chrono::seconds(10)));
+  EXPECT_FALSE(stream_->HasThread());
+  EXPECT_EQ(x.data()[0], 49.0f);
+  CHECK_JUST(Issue(kAffineLong, {x}, x, {1, 1}));
+  EXPECT_EQ(last_thread.load(), std::this_thread::get_id());
+  EXPECT_EQ(x.data()[0], 50.0f);
+  vm_->Start();
+  CHECK_JUST(Issue(kAffineLong, {x}, x, {1, 1}));
+  CHECK_JUST(vm_->SyncRead(x.storage.get()));
+  EXPECT_EQ(x.data()[0], 51.0f);
+}
+
+TEST_F(VmTest, StopPastItsDeadlineSaysWhatIsLeft) {
+  const Vec x = Make(2);
+  CHECK_JUST(Issue(kFill, {}, x, {0, 0}));
+  gate_open = false;
+  CHECK_JUST(Issue(kAffineLong, {x}, x));
+  EXPECT_FALSE(vm_->Stop(std::chrono::steady_clock::now() + std::chrono::milliseconds(20)));
+  EXPECT_NE(vm_->DescribeUnfinished().find("1 instructions left, running affine.long"),
+            std::string::npos)
+      << vm_->DescribeUnfinished();
+  gate_open = true;
+  EXPECT_TRUE(vm_->Stop(std::chrono::steady_clock::now() + std::chrono::seconds(10)));
+  vm_->Start();
+}
+
+TEST_F(VmTest, NoDeviceIsAClearError) {
+  const Maybe<Stream*> stream = vm_->StreamFor(Device(DeviceType::kCUDA, 0));
+  ASSERT_FALSE(stream.ok());
+  EXPECT_NE(stream.error()->message().find("cuda:0 is not available"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace oneflow
