@@ -10,12 +10,11 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from bench.harness import host
 from bench.harness.plan import CONTROL
-from bench.harness.result import read_json
+from bench.harness.result import read_json, user_path
 from bench.harness.verdict import NOT_AVAILABLE
 
 Json = dict[str, Any]
@@ -192,7 +191,7 @@ def _code(text: str) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Prints the report of a result file."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("result", type=Path)
+    parser.add_argument("result", type=user_path)
     parser.add_argument("--format", choices=("terminal", "markdown"), default="terminal")
     args = parser.parse_args(argv)
     try:

@@ -51,6 +51,15 @@ def status_of(rows: Sequence[Json], failures: Sequence[Json]) -> int:
     return OK
 
 
+def user_path(text: str) -> Path:
+    """A path as the user meant it: `bazel run` starts programs elsewhere, and says where from.
+
+    >>> user_path("/tmp/result.json")
+    PosixPath('/tmp/result.json')
+    """
+    return Path(os.environ.get("BUILD_WORKING_DIRECTORY", "")) / text
+
+
 def write_json(path: Path, result: Json) -> None:
     """Writes a result so that a reader sees all of it or the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -18,14 +18,20 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from bench.harness import host, launch, render
 from bench.harness.analysis import make_plan_schedule, make_rows, undecided
 from bench.harness.answers import difference
 from bench.harness.plan import CONTROL, Plan, Program, plan_from_json
-from bench.harness.result import INFRASTRUCTURE, SCHEMA, STATUS_NAMES, status_of, write_json
+from bench.harness.result import (
+    INFRASTRUCTURE,
+    SCHEMA,
+    STATUS_NAMES,
+    status_of,
+    user_path,
+    write_json,
+)
 
 Json = dict[str, Any]
 Launch = Callable[[Sequence[str], Mapping[str, str], float], launch.Outcome]
@@ -222,7 +228,7 @@ def run_plan(
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that every benchmark program shares."""
-    parser.add_argument("--out", type=Path, help="write the result as JSON to this file")
+    parser.add_argument("--out", type=user_path, help="write the result as JSON to this file")
     parser.add_argument("--format", choices=("terminal", "markdown"), default="terminal")
     parser.add_argument("--max-pairs", type=int, help="collect no more process pairs than this")
     parser.add_argument("--tolerance", type=float, help="relative difference that is the same")
@@ -270,7 +276,7 @@ def _wait_until_quiet(limit_s: float) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Measures a plan that is given as a JSON file."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("plan", type=Path, help="the plan, JSON")
+    parser.add_argument("plan", type=user_path, help="the plan, JSON")
     add_arguments(parser)
     args = parser.parse_args(argv)
     try:

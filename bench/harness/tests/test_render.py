@@ -40,6 +40,15 @@ def test_the_command_line_prints_the_same(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out.encode() == (FOLDER / "golden.md").read_bytes()
 
 
+def test_a_relative_path_is_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BUILD_WORKING_DIRECTORY", str(FOLDER.absolute()))
+    monkeypatch.chdir(tmp_path)
+    assert render.main(["golden.json"]) == 0
+    assert capsys.readouterr().out.encode() == (FOLDER / "golden.txt").read_bytes()
+
+
 def test_without_pytorch_its_cells_say_so(result: Json) -> None:
     row = result["rows"][0]
     row["variants"]["pytorch"] = None
