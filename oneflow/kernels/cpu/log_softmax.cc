@@ -120,8 +120,8 @@ double Cost(const KernelCall& call) {
 
 }  // namespace
 
-ONEFLOW_REGISTER_KERNEL(log_softmax, {"log_softmax.cpu.vector", &RunForward, &Accept, &Cost,
-                                      &PackInputsBytes});
+ONEFLOW_REGISTER_KERNEL(log_softmax,
+                        {"log_softmax.cpu.vector", &RunForward, &Accept, &Cost, &PackInputsBytes});
 ONEFLOW_REGISTER_KERNEL(log_softmax_backward, {"log_softmax_backward.cpu.vector", &RunBackward,
                                                &Accept, &Cost, &PackInputsBytes});
 

@@ -22,7 +22,9 @@ enum class Form { kMatmul, kLinear };
 
 template <Form form>
 MatmulProblem Analyse(const KernelCall& call) {
-  if (form == Form::kMatmul) { return AnalyseMatmul(call.inputs[0], call.inputs[1], call.outputs[0]); }
+  if (form == Form::kMatmul) {
+    return AnalyseMatmul(call.inputs[0], call.inputs[1], call.outputs[0]);
+  }
   return AnalyseLinear(call.inputs[0], call.inputs[1], call.outputs[0]);
 }
 
@@ -41,7 +43,9 @@ template <Form form>
 const char* AcceptCommon(const KernelCall& call) {
   const DataType dtype = call.outputs[0].dtype;
   for (int i = 0; i < call.num_inputs; ++i) {
-    if (call.HasInput(i) && call.inputs[i].dtype != dtype) { return "operands of different dtypes"; }
+    if (call.HasInput(i) && call.inputs[i].dtype != dtype) {
+      return "operands of different dtypes";
+    }
   }
   if (!call.outputs[0].contiguous) { return "output is not dense"; }
   if (HasBias<form>(call) && !call.inputs[2].contiguous) { return "bias is not dense"; }
@@ -176,12 +180,13 @@ double OnednnCost(const KernelCall& call) {
 
 }  // namespace
 
-#define ONEFLOW_REGISTER_MATMUL(name, form)                                                        \
-  ONEFLOW_REGISTER_KERNEL(name##_onednn, {#name ".cpu.onednn", &RunOnednn<form>,                   \
-                                          &AcceptOnednn<form>, &OnednnCost<form>,                  \
-                                          &OnednnScratch<form>});                                  \
-  ONEFLOW_REGISTER_KERNEL(name##_vector, {#name ".cpu.vector", &RunVector<form>, &AcceptGemm<form>, \
-                                          &GemmCost<form>, &VectorScratch<form>})
+#define ONEFLOW_REGISTER_MATMUL(name, form)                                                      \
+  ONEFLOW_REGISTER_KERNEL(name##_onednn,                                                         \
+                          {#name ".cpu.onednn", &RunOnednn<form>, &AcceptOnednn<form>,           \
+                           &OnednnCost<form>, &OnednnScratch<form>});                            \
+  ONEFLOW_REGISTER_KERNEL(                                                                       \
+      name##_vector, {#name ".cpu.vector", &RunVector<form>, &AcceptGemm<form>, &GemmCost<form>, \
+                      &VectorScratch<form>})
 
 ONEFLOW_REGISTER_MATMUL(matmul, Form::kMatmul);
 ONEFLOW_REGISTER_MATMUL(linear, Form::kLinear);

@@ -53,9 +53,7 @@ void CollectBatch(const int64_t* sizes, const int64_t* a, const int64_t* b, cons
   for (int d = 0; d < dims; ++d) {
     if (sizes[d] == 1) { continue; }
     const int64_t strides[3] = {a[d], b[d], c[d]};
-    if (p->num_outer == 0 || !Merges(*p, sizes[d], strides)) {
-      p->outer_sizes[p->num_outer++] = 1;
-    }
+    if (p->num_outer == 0 || !Merges(*p, sizes[d], strides)) { p->outer_sizes[p->num_outer++] = 1; }
     const int last = p->num_outer - 1;
     p->outer_sizes[last] *= sizes[d];
     p->outer_a[last] = a[d];

@@ -43,9 +43,7 @@ const char* AcceptWith(const KernelCall& call, DataType dtype) {
   return call.outputs[0].contiguous ? nullptr : "output is not dense";
 }
 
-const char* AcceptForward(const KernelCall& call) {
-  return AcceptWith(call, call.inputs[0].dtype);
-}
+const char* AcceptForward(const KernelCall& call) { return AcceptWith(call, call.inputs[0].dtype); }
 const char* AcceptBackward(const KernelCall& call) {
   return AcceptWith(call, call.outputs[0].dtype);
 }

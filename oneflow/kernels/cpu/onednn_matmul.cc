@@ -23,10 +23,9 @@ struct Deleter {
 using MemoryDesc =
     std::unique_ptr<dnnl_memory_desc, Deleter<dnnl_memory_desc, &dnnl_memory_desc_destroy>>;
 using Memory = std::unique_ptr<dnnl_memory, Deleter<dnnl_memory, &dnnl_memory_destroy>>;
-using Attributes =
-    std::unique_ptr<dnnl_primitive_attr, Deleter<dnnl_primitive_attr, &dnnl_primitive_attr_destroy>>;
-using Primitive =
-    std::unique_ptr<dnnl_primitive, Deleter<dnnl_primitive, &dnnl_primitive_destroy>>;
+using Attributes = std::unique_ptr<dnnl_primitive_attr,
+                                   Deleter<dnnl_primitive_attr, &dnnl_primitive_attr_destroy>>;
+using Primitive = std::unique_ptr<dnnl_primitive, Deleter<dnnl_primitive, &dnnl_primitive_destroy>>;
 struct PrimitiveDescDeleter {
   void operator()(dnnl_primitive_desc* desc) const { dnnl_primitive_desc_destroy(desc); }
 };
@@ -47,8 +46,8 @@ struct Signature {
   int64_t fields[15];
 
   Signature(const MatmulProblem& p, bool has_bias, int threads)
-      : fields{p.m,     p.n,     p.k,       p.batch, p.a.batch, p.a.row,  p.a.col, p.b.batch,
-               p.b.row, p.b.col, p.c.batch, p.c.row, has_bias,  threads,  0} {}
+      : fields{p.m,     p.n,     p.k,       p.batch, p.a.batch, p.a.row, p.a.col, p.b.batch,
+               p.b.row, p.b.col, p.c.batch, p.c.row, has_bias,  threads, 0} {}
   bool operator==(const Signature& other) const {
     return std::memcmp(fields, other.fields, sizeof(fields)) == 0;
   }
@@ -94,7 +93,8 @@ class OnednnMatmul {
 namespace {
 
 // `layout` as a descriptor, with a batch dimension if the problem has one.
-MemoryDesc MakeDesc(const MatmulProblem& p, const MatrixLayout& layout, int64_t rows, int64_t cols) {
+MemoryDesc MakeDesc(const MatmulProblem& p, const MatrixLayout& layout, int64_t rows,
+                    int64_t cols) {
   const bool batched = p.batch > 1;
   const bool repeats = layout.batch == 0;
   // The stride of a batch dimension of size 1 means nothing, but must look dense.
@@ -187,9 +187,7 @@ namespace {
 class MatmulCache {
  public:
   MatmulCache() {
-    if (Engine() != nullptr) {
-      dnnl_stream_create(&stream_, Engine(), dnnl_stream_default_flags);
-    }
+    if (Engine() != nullptr) { dnnl_stream_create(&stream_, Engine(), dnnl_stream_default_flags); }
   }
 
   OnednnMatmul* Find(const MatmulProblem& p, bool has_bias, int threads) {

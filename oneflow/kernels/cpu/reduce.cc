@@ -70,7 +70,9 @@ void StoreSums(const ArrayView& out, const Sum* sums, int64_t first, int64_t ste
       }
       return;
     case DataType::kDouble:
-      for (int64_t j = 0; j < n; ++j) { out.Data<double>()[first + j * step] = sums[j].d / divisor; }
+      for (int64_t j = 0; j < n; ++j) {
+        out.Data<double>()[first + j * step] = sums[j].d / divisor;
+      }
       return;
     default:
       for (int64_t j = 0; j < n; ++j) { out.Data<uint64_t>()[first + j * step] = sums[j].u; }
@@ -227,8 +229,8 @@ Maybe<void> RunArgmax(const KernelCall& call) {
     for (int64_t i = begin; i < end; ++i) {
       const ReducePlan::Unit unit = plan.GetUnit(i);
       if (plan.by_columns()) {
-        task.columns(input.Data<char>() + unit.input * task.size, plan.run_stride(),
-                     plan.reduced(), unit.columns, index);
+        task.columns(input.Data<char>() + unit.input * task.size, plan.run_stride(), plan.reduced(),
+                     unit.columns, index);
       } else {
         index[0] = task.OfRow(unit);
       }

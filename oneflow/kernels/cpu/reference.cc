@@ -20,9 +20,7 @@ double RoundBits(double x, int digits, double min_step, double max) {
 }
 
 double RoundHalf(double x) { return RoundBits(static_cast<float>(x), 11, 0x1p-24, 65504.0); }
-double RoundBFloat16(double x) {
-  return RoundBits(static_cast<float>(x), 8, 0x1p-133, 0x1.fep127);
-}
+double RoundBFloat16(double x) { return RoundBits(static_cast<float>(x), 8, 0x1p-133, 0x1.fep127); }
 
 double HalfToDouble(uint16_t bits) {
   const int exponent = (bits >> 10) & 31;

@@ -89,24 +89,21 @@ Maybe<void> RunCopy(const KernelCall& call) {
 Maybe<void> RunFill(const KernelCall& call) {
   const ArrayView& out = call.outputs[0];
   const Value value = FromScalar(out.dtype, call.GetAttrs<FillAttrs>().value);
-  ForEachIndex(ShapeOf(out),
-               [&](const Dims& index) { Store(out, OffsetOf(out, index), value); });
+  ForEachIndex(ShapeOf(out), [&](const Dims& index) { Store(out, OffsetOf(out, index), value); });
   return Ok();
 }
 
 Maybe<void> RunArange(const KernelCall& call) {
   const ArrayView& out = call.outputs[0];
   const auto& attrs = call.GetAttrs<ArangeAttrs>();
-  const bool floats =
-      IsFloating(out.dtype) || attrs.start.is_float() || attrs.step.is_float();
+  const bool floats = IsFloating(out.dtype) || attrs.start.is_float() || attrs.step.is_float();
   int64_t i = 0;
   ForEachIndex(ShapeOf(out), [&](const Dims& index) {
     const auto start = static_cast<uint64_t>(floats ? 0 : attrs.start.To<int64_t>());
     const auto step = static_cast<uint64_t>(floats ? 0 : attrs.step.To<int64_t>());
-    const Value value =
-        floats ? Value::Float(attrs.start.To<double>() +
-                              static_cast<double>(i) * attrs.step.To<double>())
-               : Wrapped(start + static_cast<uint64_t>(i) * step);
+    const Value value = floats ? Value::Float(attrs.start.To<double>() +
+                                              static_cast<double>(i) * attrs.step.To<double>())
+                               : Wrapped(start + static_cast<uint64_t>(i) * step);
     Store(out, OffsetOf(out, index), value);
     ++i;
   });

@@ -13,9 +13,7 @@ namespace cpu {
 
 namespace {
 
-bool UsesBuffer(const KernelCall& call) {
-  return call.GetAttrs<SgdUpdateAttrs>().momentum != 0.0;
-}
+bool UsesBuffer(const KernelCall& call) { return call.GetAttrs<SgdUpdateAttrs>().momentum != 0.0; }
 
 const char* Accept(const KernelCall& call) {
   const DataType dtype = call.inputs[0].dtype;

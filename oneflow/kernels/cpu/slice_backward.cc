@@ -22,6 +22,7 @@ Maybe<void> Run(const KernelCall& call) {
   const ArrayView& dy = call.inputs[0];
   const ArrayView& dx = call.outputs[0];
   const auto size = static_cast<int64_t>(SizeOf(dx.dtype));
+  if (dx.Count() == 0) { return Ok(); }
   std::memset(dx.data, 0, static_cast<size_t>(dx.Count() * size));
   if (dy.Count() == 0) { return Ok(); }
   Strides strides(dx.strides, dx.ndim);
@@ -38,8 +39,8 @@ Maybe<void> Run(const KernelCall& call) {
 
 }  // namespace
 
-ONEFLOW_REGISTER_KERNEL(slice_backward, {"slice_backward.cpu.reference", &Run, &Accept,
-                                         &ElementwiseCostNs});
+ONEFLOW_REGISTER_KERNEL(slice_backward,
+                        {"slice_backward.cpu.reference", &Run, &Accept, &ElementwiseCostNs});
 
 }  // namespace cpu
 }  // namespace oneflow
