@@ -12,11 +12,15 @@ namespace oneflow {
 namespace lifetime {
 
 Env* Env::Get() {
-  static auto* env = new Env;
+  static auto* env = new Env(/*of_process=*/true);
   return env;
 }
 
-Env::Env() : session_(&admission_, &closer_) { LogLifetime("create", "env", "env"); }
+Env::Env() : Env(/*of_process=*/false) {}
+
+Env::Env(bool of_process)
+    : of_process_((LogLifetime("create", "env", "env"), of_process)),
+      session_(&admission_, &closer_) {}
 
 Env::~Env() = default;
 
@@ -37,12 +41,12 @@ Maybe<void> Env::Start() {
     LogLifetime("start", "subsystem", subsystems_[i]->name());
     Maybe<void> started = subsystems_[i]->Start();
     if (started.ok()) { continue; }
-    while (i-- > 0) { StopSubsystem(subsystems_[i].get(), Deadline::ForShutdown()); }
     started.error()->PrependMessage(
-        Format("subsystem '{}' does not start: ", subsystems_[i + 1]->name()));
+        Format("subsystem '{}' does not start: ", subsystems_[i]->name()));
+    while (i-- > 0) { StopSubsystem(subsystems_[i].get(), Deadline::ForShutdown()); }
     return started.error();
   }
-  if (this == Get()) { InstallForkHooks(); }
+  if (of_process_) { InstallForkHooks(); }
   admission_.set_state(EnvState::kRunning);
   return Ok();
 }

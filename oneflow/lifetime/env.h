@@ -54,10 +54,12 @@ class Env {
   Session* session() { return &session_; }
 
  private:
+  explicit Env(bool of_process);
   void CloseInJob(Deadline deadline);
   void StopSubsystem(Subsystem* subsystem, Deadline deadline);
   void InstallForkHooks();
 
+  const bool of_process_;  // the one of Get(): it knows of fork()
   Admission admission_;
   Closer closer_;
   Session session_;
