@@ -17,10 +17,19 @@ bool IsOne(const Scalar& value) {
   return value.is_float() ? value.To<double>() == 1.0 : value.To<int64_t>() == 1;
 }
 
+// A tensor of no dimensions on the operand's device.
+Maybe<TensorPtr> NumberLike(const TensorPtr& input, const Scalar& value, DataType dtype) {
+  return full(Dims(), value, dtype, input->device());
+}
+
 }  // namespace
 
 Maybe<TensorPtr> ScalarSub(const TensorPtr& input, Scalar other, Scalar alpha) {
   return scalar_add(input, other, Negated(alpha));
+}
+
+Maybe<TensorPtr> ScalarSubInto(const TensorPtr& input, Scalar other, Scalar alpha) {
+  return scalar_add_(input, other, Negated(alpha));
 }
 
 Maybe<TensorPtr> Rsub(const TensorPtr& input, Scalar other, Scalar alpha) {
@@ -34,8 +43,12 @@ Maybe<TensorPtr> Scale(const TensorPtr& input, Scalar other) {
 
 Maybe<TensorPtr> ScalarDiv(const TensorPtr& input, Scalar other) {
   const DataType dtype = IsFloating(input->dtype()) ? input->dtype() : DefaultDtype();
-  const TensorPtr divisor = JUST(full(Dims(), other.To<double>(), dtype, input->device()));
-  return div(JUST(to_dtype(input, dtype)), divisor);
+  return div(JUST(to_dtype(input, dtype)), JUST(NumberLike(input, other, dtype)));
+}
+
+Maybe<TensorPtr> ScalarDivInto(const TensorPtr& input, Scalar other) {
+  const DataType dtype = IsFloating(input->dtype()) ? input->dtype() : DefaultDtype();
+  return div_(input, JUST(NumberLike(input, other, dtype)));
 }
 
 Maybe<TensorPtr> Neg(const TensorPtr& input) {
@@ -47,7 +60,7 @@ Maybe<TensorPtr> Neg(const TensorPtr& input) {
 
 Maybe<TensorPtr> ScalarEq(const TensorPtr& input, Scalar other) {
   const DataType dtype = other.ResultType(input->dtype(), DataType::kDouble);
-  return eq(input, JUST(full(Dims(), other, dtype, input->device())));
+  return eq(input, JUST(NumberLike(input, other, dtype)));
 }
 
 Maybe<TensorPtr> ToDtype(const TensorPtr& input, DataType dtype) {

@@ -158,7 +158,7 @@ def stubs(rows: list[Row]) -> str:
 
 
 def _stub(name: str, overloads: list[tuple[Row, bool]], place: str, indent: str) -> list[str]:
-    variants: list[str] = []
+    variants: list[list[str]] = []
     for row, _ in overloads:
         if place not in row.places:
             continue
@@ -170,10 +170,15 @@ def _stub(name: str, overloads: list[tuple[Row, bool]], place: str, indent: str)
             variants.append(_stub_params(params, place, varargs=True))
     results = {_stub_result(row) for row, _ in overloads}
     lines = []
+    result = " | ".join(sorted(results))
     for variant in variants:
         if len(variants) > 1:
             lines.append(f"{indent}@overload")
-        lines.append(f"{indent}def {name}({variant}) -> {' | '.join(sorted(results))}: ...")
+        line = f"{indent}def {name}({', '.join(variant)}) -> {result}: ..."
+        if len(line) > 100:
+            words = "".join(f"{indent}    {word},\n" for word in variant)
+            line = f"{indent}def {name}(\n{words}{indent}) -> {result}: ..."
+        lines.append(line)
     return lines
 
 
@@ -184,7 +189,7 @@ def _stub_result(row: Row) -> str:
     return "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
 
 
-def _stub_params(params: list[Param], place: str, varargs: bool) -> str:
+def _stub_params(params: list[Param], place: str, varargs: bool) -> list[str]:
     words = ["self"] if place == "method" else []
     starred = False
     for p in params:
@@ -200,4 +205,4 @@ def _stub_params(params: list[Param], place: str, varargs: bool) -> str:
             shown = "..." if p.type == "dtype" else repr(p.default)
             default = f" = {shown}".replace("'", '"')
         words.append(f"{p.name}: {_STUB_TYPES[p.type]}{default}")
-    return ", ".join(words)
+    return words

@@ -141,7 +141,7 @@ def _check_columns(node: Node) -> None:
             known = ", ".join(COLUMNS)
             raise TableError(node.where(key), f"op `{name}`: no column `{key}`; known: {known}")
         if not isinstance(value, COLUMNS[key]):
-            wanted = " or ".join({Node: "mapping"}.get(t, t.__name__) for t in COLUMNS[key])
+            wanted = " or ".join("mapping" if t is Node else t.__name__ for t in COLUMNS[key])
             raise TableError(
                 node.where(key),
                 f"op `{name}`: `{key}` expects {wanted}, got {type(value).__name__} `{value}`",
@@ -190,7 +190,8 @@ def _read_doc(row: Row) -> None:
     if described != expected:
         raise TableError(
             row.doc.where("args"),
-            f"op `{row.name}`: `doc.args` expects {', '.join(expected)}, got {', '.join(described)}",
+            f"op `{row.name}`: `doc.args` expects {', '.join(expected)}, got "
+            + ", ".join(described),
         )
     if "\n" in row.doc["summary"].strip() or not row.doc["summary"].strip().endswith("."):
         raise TableError(
@@ -283,8 +284,10 @@ def _read_attrs(row: Row) -> None:
 def _read_backward(row: Row) -> None:
     if ("backward" in row.source) == bool(row.not_differentiable):
         raise row.error("backward", "expects either `backward` or `not_differentiable: reason`")
-    backward = row.source.get("backward", {})
-    if not isinstance(backward, dict):
+    backward = row.source.get("backward")
+    if backward is None:
+        return
+    if not isinstance(backward, Node):
         raise row.error(
             "backward", "expects a mapping from an input to the formula of its gradient"
         )

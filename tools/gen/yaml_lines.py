@@ -44,7 +44,7 @@ def _convert(node: yaml.Node, file: str) -> Any:
         return [_convert(item, file) for item in node.value]
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, file)
-    return yaml.SafeLoader("").construct_object(node, deep=True)  # type: ignore[no-untyped-call]
+    return yaml.SafeLoader("").construct_object(node, deep=True)
 
 
 def _mapping(node: yaml.MappingNode, file: str) -> Node:

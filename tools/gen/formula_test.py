@@ -1,0 +1,66 @@
+"""Backward formulas: what is saved, and which C++ comes out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tools.gen.formula import Backward, compile_backward
+from tools.gen.table import Row, load_table
+
+
+def rows() -> dict[str, Row]:
+    """The project's table."""
+    return {r.name: r for r in load_table(sorted(Path("oneflow/functional/ops").glob("*.yaml")))}
+
+
+def compiled(name: str, **backward: str) -> Backward:
+    """A row's formulas, some of them replaced."""
+    table = rows()
+    table[name].backward.update(backward)
+    return compile_backward(table[name], table)
+
+
+def test_add_saves_metas_only() -> None:
+    got = compiled("add")
+    assert (got.save_inputs, got.save_outputs, got.save_metas) == (0, 0, 0b11)
+    assert got.grad_inputs == 0b11
+
+
+def test_mul_saves_both_operands() -> None:
+    got = compiled("mul")
+    assert (got.save_inputs, got.save_metas) == (0b11, 0b11)
+    index, dy, statements, result = got.blocks[0]
+    assert (index, dy, result) == (0, 0, "t2")
+    assert statements == [
+        "const TensorPtr other = JUST(node.Input(1));",
+        "const TensorPtr t1 = JUST(functional::mul(dy, other));",
+        "const TensorPtr t2 = JUST(functional::sum_to_shape(t1, node.InputMeta(0).shape));",
+    ]
+
+
+def test_relu_saves_its_output() -> None:
+    got = compiled("relu")
+    assert (got.save_inputs, got.save_outputs) == (0, 0b1)
+
+
+def test_nll_loss_saves_the_second_output_and_passes_attributes() -> None:
+    got = compiled("nll_loss_pair")
+    assert got.save_outputs == 0b10
+    assert got.save_inputs == 0b110
+    assert got.save_metas == 0b1
+    assert got.uses_attrs
+    assert "AttrAsParam(attrs.reduction)" in got.blocks[0][2][-1]
+
+
+def test_zero_computes_nothing() -> None:
+    got = compiled("add", other="zero")
+    assert got.grad_inputs == 0b01
+    assert len(got.blocks) == 1
+
+
+def test_literals_take_the_type_of_the_parameter() -> None:
+    got = compiled("relu", input="scalar_mul(transpose(dy, -2, -1), 0.5)")
+    assert got.blocks[0][2] == [
+        "const TensorPtr t1 = JUST(functional::transpose(dy, -2, -1));",
+        "const TensorPtr t2 = JUST(functional::scalar_mul(t1, Scalar(0.5)));",
+    ]

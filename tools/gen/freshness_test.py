@@ -1,0 +1,26 @@
+"""The committed reference page and stubs are what the op table gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tools.gen import update
+
+
+@pytest.mark.parametrize("path", sorted(update.COMMITTED.values()))
+def test_committed_file_is_fresh(path: str) -> None:
+    committed = Path(path).read_text(encoding="utf-8")
+    assert committed == update.contents(Path())[path], (
+        f"{path} is older than the op table; run tools/bazel run //tools/gen:update"
+    )
+
+
+def test_a_stale_file_would_be_noticed(tmp_path: Path) -> None:
+    rows = tmp_path / "oneflow/functional/ops"
+    rows.mkdir(parents=True)
+    for source in sorted(Path("oneflow/functional/ops").glob("*.yaml")):
+        text = source.read_text(encoding="utf-8").replace("Multiplies two tensors", "Muls tensors")
+        (rows / source.name).write_text(text, encoding="utf-8")
+    assert update.contents(tmp_path)["docs/ops.md"] != update.contents(Path())["docs/ops.md"]
