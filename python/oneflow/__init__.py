@@ -1,0 +1,114 @@
+"""OneFlow: tensors, automatic differentiation and neural networks.
+
+Source: the names follow OneFlow's Python API, https://docs.oneflow.org.
+
+    >>> import oneflow as flow
+    >>> x = flow.tensor([[1.0, -2.0]], requires_grad=True)
+    >>> flow.relu(x).sum().backward()
+    >>> x.grad
+    tensor([[1., 0.]], dtype=oneflow.float32)
+
+Importing starts no thread. What a program does not name is not imported: `nn`, `optim`, `utils` and
+the like are loaded at their first use.
+"""
+
+from __future__ import annotations
+
+import atexit as _atexit
+import importlib as _importlib
+import sys as _sys
+from typing import Any as _Any
+
+from oneflow import _oneflow_internal
+from oneflow._oneflow_internal import (
+    Generator,
+    OutOfMemoryError,
+    Size,
+    Tensor,
+    default_generator,
+    device,
+    dtype,
+    from_numpy,
+    get_num_threads,
+    set_num_threads,
+    tensor,
+)
+from oneflow._version import __version__
+from oneflow.framework import tensor as _tensor_methods
+
+# The one exit hook: it waits for what still runs, and ends the threads.
+_atexit.register(_oneflow_internal.shutdown)
+
+_C = _oneflow_internal._C
+_sys.modules[__name__ + "._C"] = _C
+
+_tensor_methods.register_methods()
+
+from oneflow.autograd.autograd_mode import (  # noqa: E402
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from oneflow.framework.creation import (  # noqa: E402
+    arange,
+    as_tensor,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    rand,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    zeros,
+    zeros_like,
+)
+from oneflow.framework.dtype import (  # noqa: E402
+    convert_numpy_dtype_to_oneflow_dtype,
+    convert_oneflow_dtype_to_numpy_dtype,
+    dtypes,
+    finfo,
+    iinfo,
+    is_floating_point,
+)
+from oneflow.framework.generator import (  # noqa: E402
+    get_rng_state,
+    initial_seed,
+    manual_seed,
+    seed,
+    set_rng_state,
+)
+from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
+from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
+
+# Submodules and the names that live in them, loaded at first use.
+_LAZY_MODULES = frozenset(("autograd", "cpu", "cuda", "framework", "nn", "optim", "utils"))
+_LAZY_NAMES = {"save": "oneflow.framework.serialization", "load": "oneflow.framework.serialization"}
+
+_sys.modules[__name__].__dict__.update(
+    # dtypes under their own names and their short ones; several hide builtins of this module.
+    _importlib.import_module("oneflow.framework.dtype").names(),
+    # Every op of the table that is part of the public API, unless a Python function refines it.
+    **{name: op for name, op in _tensor_methods.public_ops() if name not in globals()},
+)
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY_MODULES:
+        return _importlib.import_module(f"{__name__}.{name}")
+    if name in _LAZY_NAMES:
+        value = getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'oneflow' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | _LAZY_MODULES | set(_LAZY_NAMES))

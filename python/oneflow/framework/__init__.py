@@ -1,0 +1,1 @@
+"""What lies below the public names: dtypes, tensors' Python methods, random state, files."""

@@ -1,0 +1,430 @@
+"""Tensors from sizes: constants, ranges, random numbers.
+
+Each takes `size` as ints or as one sequence, and the same keywords:
+
+* dtype: default float32, or as the arguments say
+* device: default the CPU
+* requires_grad: whether autograd records what is done with the tensor; default False
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from oneflow import _oneflow_internal
+
+_C = _oneflow_internal._C
+Size = _oneflow_internal.Size
+Tensor = _oneflow_internal.Tensor
+
+
+def sizes_of(caller: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The size that `f(2, 3)` or `f((2, 3))` asks for; TypeError in the name of `caller`."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    for value in size:
+        if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
+            raise TypeError(f"[{caller}] expects a size of integers, got {value!r} in {size!r}")
+    return tuple(value.__index__() for value in size)
+
+
+def _with_grad(tensor: Any, requires_grad: bool) -> Any:
+    if requires_grad:
+        tensor.requires_grad = True
+    return tensor
+
+
+def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor whose elements have no defined value yet.
+
+    Returns:
+        Tensor of the given size
+
+    Raises:
+        TypeError: a size is not an int.
+        ValueError, RuntimeError: a size is negative.
+        OutOfMemoryError: there is not that much memory.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.empty(2, 3).shape
+        oneflow.Size([2, 3])
+    """
+    return _with_grad(_C.empty(sizes_of("empty", size), dtype=dtype, device=device), requires_grad)
+
+
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """A tensor filled with one value.
+
+    Args:
+        size: an int or a sequence of ints
+        fill_value: the number; where no dtype is given, its type says it: bool, int64 or float32
+
+    Raises:
+        TypeError: a size is not an int, or the value is no number.
+        OutOfMemoryError: there is not that much memory.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.full((2,), 1.5)
+        tensor([1.5000, 1.5000], dtype=oneflow.float32)
+    """
+    sizes = sizes_of("full", (size,))
+    return _with_grad(_C.full(sizes, fill_value, dtype=dtype, device=device), requires_grad)
+
+
+def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor of zeros; see `full`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros(2, 2)
+        tensor([[0., 0.],
+                [0., 0.]], dtype=oneflow.float32)
+    """
+    return _with_grad(_C.zeros(sizes_of("zeros", size), dtype=dtype, device=device), requires_grad)
+
+
+def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+    """A tensor of ones; see `full`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones(3)
+        tensor([1., 1., 1.], dtype=oneflow.float32)
+    """
+    return _with_grad(_C.ones(sizes_of("ones", size), dtype=dtype, device=device), requires_grad)
+
+
+def _like(caller: str, other: Any, dtype: Any, device: Any) -> tuple[Any, Any, Any]:
+    if not isinstance(other, Tensor):
+        raise TypeError(f"[{caller}] expects a Tensor, got {type(other).__name__}")
+    dtype = other.dtype if dtype is None else dtype
+    return tuple(other.shape), dtype, other.device if device is None else device
+
+
+def empty_like(
+    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`empty` with the size, and unless given the dtype and device, of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.empty_like(flow.arange(3)).dtype
+        oneflow.int64
+    """
+    size, dtype, device = _like("empty_like", other, dtype, device)
+    return _with_grad(_C.empty(size, dtype=dtype, device=device), requires_grad)
+
+
+def full_like(
+    other: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`full` with the size, and unless given the dtype and device, of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.full_like(flow.zeros(2), 3)
+        tensor([3., 3.], dtype=oneflow.float32)
+    """
+    size, dtype, device = _like("full_like", other, dtype, device)
+    return _with_grad(_C.full(size, fill_value, dtype=dtype, device=device), requires_grad)
+
+
+def zeros_like(
+    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`zeros` with the size, and unless given the dtype and device, of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zeros_like(flow.ones(2))
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
+    size, dtype, device = _like("zeros_like", other, dtype, device)
+    return _with_grad(_C.full(size, 0, dtype=dtype, device=device), requires_grad)
+
+
+def ones_like(
+    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`ones` with the size, and unless given the dtype and device, of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.ones_like(flow.arange(2))
+        tensor([1, 1], dtype=oneflow.int64)
+    """
+    size, dtype, device = _like("ones_like", other, dtype, device)
+    return _with_grad(_C.full(size, 1, dtype=dtype, device=device), requires_grad)
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """The numbers from `start` on, `step` apart, before `end`; `arange(end)` starts at 0.
+
+    Returns:
+        Tensor (ceil((end - start) / step),); int64 if every argument is an int, else float32
+
+    Raises:
+        ValueError: `step` is 0, or leads away from `end`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.arange(1, 8, 3)
+        tensor([1, 4, 7], dtype=oneflow.int64)
+    """
+    if end is None:
+        start, end = 0, start
+    return _with_grad(_C.arange(start, end, step, dtype=dtype, device=device), requires_grad)
+
+
+def linspace(
+    start: float,
+    end: float,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`steps` numbers from `start` to `end`, both included, at equal distances.
+
+    Returns:
+        Tensor (steps,), float32 unless `dtype` says otherwise
+
+    Raises:
+        ValueError: `steps` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.linspace(0, 1, 3)
+        tensor([0.0000, 0.5000, 1.0000], dtype=oneflow.float32)
+    """
+    (count,) = sizes_of("linspace", (steps,))
+    if count < 0:
+        raise ValueError(f"[linspace] expects steps of at least 0, got {count}")
+    dtype = _oneflow_internal.float32 if dtype is None else dtype
+    values = np.linspace(float(start), float(end), count)
+    return _with_grad(_oneflow_internal.tensor(values, dtype=dtype, device=device), requires_grad)
+
+
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """The identity matrix: ones on the diagonal, zeros elsewhere.
+
+    Args:
+        n: rows
+        m: columns; default `n`
+
+    Returns:
+        Tensor (n, m), float32 unless `dtype` says otherwise
+
+    Raises:
+        ValueError: a size is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]], dtype=oneflow.float32)
+    """
+    rows, columns = sizes_of("eye", (n, n if m is None else m))
+    if rows < 0 or columns < 0:
+        raise ValueError(f"[eye] expects sizes of at least 0, got ({rows}, {columns})")
+    dtype = _oneflow_internal.float32 if dtype is None else dtype
+    values = _oneflow_internal.tensor(np.eye(rows, columns), dtype=dtype, device=device)
+    return _with_grad(values, requires_grad)
+
+
+def rand(
+    *size: Any,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Random numbers, uniform in [0, 1).
+
+    Args:
+        generator: an `oneflow.Generator`; default the default generator
+
+    Raises:
+        TypeError: `dtype` is no floating-point dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> x = flow.rand(100)
+        >>> bool(x.numpy().min() >= 0), bool(x.numpy().max() < 1)
+        (True, True)
+    """
+    tensor = _C.rand(sizes_of("rand", size), dtype=dtype, device=device, generator=generator)
+    return _with_grad(tensor, requires_grad)
+
+
+def randn(
+    *size: Any,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Random numbers of the standard normal distribution.
+
+    Args:
+        generator: an `oneflow.Generator`; default the default generator
+
+    Raises:
+        TypeError: `dtype` is no floating-point dtype.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.randn(2, 3).shape
+        oneflow.Size([2, 3])
+    """
+    tensor = _C.randn(sizes_of("randn", size), dtype=dtype, device=device, generator=generator)
+    return _with_grad(tensor, requires_grad)
+
+
+def randn_like(
+    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Any:
+    """`randn` with the size, and unless given the dtype and device, of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.randn_like(flow.zeros(2, 3)).shape
+        oneflow.Size([2, 3])
+    """
+    size, dtype, device = _like("randn_like", other, dtype, device)
+    return randn(size, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def _uniform_floats(count: int, generator: Any) -> np.ndarray[Any, Any]:
+    """`count` float64 numbers of [0, 1), in host memory."""
+    numbers = _C.rand((count,), dtype=_oneflow_internal.float64, generator=generator)
+    return np.asarray(numbers.numpy())
+
+
+def randint(
+    low: int,
+    high: Any = None,
+    size: Any = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Random integers, uniform in [low, high); `randint(high, size)` starts at 0.
+
+    Args:
+        size: a sequence of ints
+        generator: an `oneflow.Generator`; default the default generator
+
+    Returns:
+        Tensor of `size`, int64 unless `dtype` says otherwise
+
+    Raises:
+        ValueError: `high` is not above `low`, or they are 2**53 or more apart.
+
+    Example:
+        >>> import oneflow as flow
+        >>> set(flow.randint(2, 4, (50,)).tolist()) == {2, 3}
+        True
+    """
+    if size is None:
+        low, high, size = 0, low, high
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"[randint] expects a size in a tuple or list, got {size!r}")
+    low, high = sizes_of("randint", (low, high))
+    if not 0 < high - low < 2**53:
+        raise ValueError(f"[randint] expects low < high < low + 2**53, got {low} and {high}")
+    sizes = sizes_of("randint", (tuple(size),))
+    values = low + np.floor(_uniform_floats(Size(sizes).numel(), generator) * (high - low))
+    dtype = _oneflow_internal.int64 if dtype is None else dtype
+    integers = values.astype(np.int64).reshape(sizes)
+    return _with_grad(_oneflow_internal.tensor(integers, dtype=dtype, device=device), requires_grad)
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """The numbers 0 to n - 1 in random order.
+
+    Args:
+        generator: an `oneflow.Generator`; default the default generator
+
+    Returns:
+        Tensor (n,), int64 unless `dtype` says otherwise
+
+    Raises:
+        ValueError: `n` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> sorted(flow.randperm(4).tolist())
+        [0, 1, 2, 3]
+    """
+    (count,) = sizes_of("randperm", (n,))
+    if count < 0:
+        raise ValueError(f"[randperm] expects n of at least 0, got {count}")
+    order = np.argsort(_uniform_floats(count, generator), kind="stable").astype(np.int64)
+    dtype = _oneflow_internal.int64 if dtype is None else dtype
+    return _with_grad(_oneflow_internal.tensor(order, dtype=dtype, device=device), requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
+    """`data` as a tensor, without a copy where that is possible.
+
+    Args:
+        data: a Tensor, a NumPy array (whose memory is then shared), a number, or nested sequences
+
+    Raises:
+        TypeError, ValueError: it is nothing that `oneflow.tensor` takes.
+
+    Example:
+        >>> import numpy as np, oneflow as flow
+        >>> array = np.zeros(2, dtype=np.float32)
+        >>> shared = flow.as_tensor(array)
+        >>> array[0] = 1
+        >>> shared
+        tensor([1., 0.], dtype=oneflow.float32)
+    """
+    if isinstance(data, np.ndarray):
+        data = _oneflow_internal.from_numpy(data)
+    if isinstance(data, Tensor):
+        moved = data if device is None else data.to(device)
+        return moved if dtype is None or moved.dtype == dtype else _C.cast(moved, dtype)
+    return _oneflow_internal.tensor(data, dtype=dtype, device=device)
