@@ -1,0 +1,1 @@
+"""Optimizers, one for each file; `oneflow.optim` gathers them."""

@@ -1,0 +1,6 @@
+"""Optimizers: they change parameters by their gradients."""
+
+from oneflow.nn.optimizer.sgd import SGD
+from oneflow.optim.optimizer import Optimizer
+
+__all__ = ["SGD", "Optimizer"]
