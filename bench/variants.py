@@ -73,11 +73,6 @@ def make_plan(
     return Plan([program], standard_versus(list(commands)), labels=labels, repeat=_repeat(name))
 
 
-def run(plan: Plan, args: argparse.Namespace) -> int:
-    """Measures and prints; returns the exit status."""
-    return runner.measure_and_report(plan, args)
-
-
 def _threads(args: argparse.Namespace) -> dict[str, str]:
     cores = args.cpus.split(",") if args.cpus else host.usable_cpus()
     return {"OMP_NUM_THREADS": str(args.threads or len(cores))}

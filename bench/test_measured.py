@@ -1,0 +1,92 @@
+"""The measured programs give the expected answers on OneFlow, and a wrong one is caught."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import digits, variants
+from bench import digits_reference as reference
+from bench.harness import launch
+from bench.harness.plan import Plan
+from bench.harness.runner import wrong_answers
+from bench.ops import micro
+from examples.digits import digits as example
+
+Json = dict[str, Any]
+
+
+def run_head(plan: Plan) -> dict[str, Json]:
+    """One process of OneFlow, as the runner starts it; its metrics."""
+    program = plan.programs[0]
+    env = {**os.environ, **program.env["*"], **program.env["head"]}
+    outcome = launch.launch(program.commands["head"] or (), env, 100.0)
+    assert outcome.failure is None, outcome.failure
+    return outcome.metrics
+
+
+def faults(plan: Plan, metrics: dict[str, Json]) -> list[str]:
+    """What the runner would find wrong with the answers."""
+    found = wrong_answers(plan.programs[0], {"head": {"metrics": metrics}})
+    return [f"{f.kind}: {f.detail}" for f in found.values()]
+
+
+@pytest.fixture(name="plan", scope="module")
+def fixture_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """The digits plan without PyTorch."""
+    args = variants.make_parser(None).parse_args(["--torch-python", "none"])
+    return digits.make_plan(tmp_path_factory.mktemp("task") / "task.npz", args)
+
+
+@pytest.fixture(name="metrics", scope="module")
+def fixture_metrics(plan: Plan) -> dict[str, Json]:
+    """What OneFlow delivered for it."""
+    return run_head(plan)
+
+
+def test_digits_train_as_the_reference_does(plan: Plan, metrics: dict[str, Json]) -> None:
+    assert faults(plan, metrics) == []
+    line = metrics["step_time"]
+    assert len(line["check"]["losses"]) == reference.CHECKED_STEPS
+    assert line["first"] > 0.0 and line["rss_beyond_import_bytes"] > 0
+
+
+def test_a_wrong_loss_is_caught(plan: Plan, metrics: dict[str, Json]) -> None:
+    line = metrics["step_time"]
+    losses = list(line["check"]["losses"])
+    losses[-1] *= 1.001
+    wrong = {"step_time": line | {"check": {"losses": losses}}}
+    assert faults(plan, wrong)[0].startswith("wrong answer: step_time: check.losses[39]")
+
+
+def test_a_library_without_momentum_would_be_caught(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The reference tells apart what differs in the mathematics, not only in the last digit."""
+    monkeypatch.setattr(reference, "MOMENTUM", 0.0)
+    args = variants.make_parser(None).parse_args(["--torch-python", "none"])
+    other = digits.make_plan(tmp_path / "task.npz", args)
+    line = {"check": other.programs[0].expected["step_time"], "unit": "s"}
+    assert "wrong answer" in faults(plan, {"step_time": line})[0]
+
+
+def test_the_benchmark_measures_what_the_example_does() -> None:
+    assert reference.SIZES == example.SIZES
+    assert example.parse([]).lr == reference.RATE
+    source = inspect.getsource(example.train)
+    assert f"batch_size={reference.BATCH}" in source
+    assert f"momentum={reference.MOMENTUM}" in source
+
+
+def test_tiny_ops_give_their_values() -> None:
+    args = variants.make_parser(None).parse_args(["--torch-python", "none"])
+    plan = micro.make_plan(args)
+    metrics = run_head(plan)
+    assert faults(plan, metrics) == []
+    wrong = replace(plan.programs[0], expected={"add_tensor": {"value": [3.5]}})
+    assert wrong_answers(wrong, {"head": {"metrics": metrics}})["head"].kind == "wrong answer"
