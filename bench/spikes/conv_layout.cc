@@ -100,12 +100,9 @@ Tag ActivationTag(Variant variant, int channels) {
     case kBlocked:
       return channels < 16 ? Tag::any : Tag::nChw16c;  // the image itself is not blocked
     case kNhwc:
-    case kNhwcPlainWeights:
-      return Tag::nhwc;
-    case kNchw:
-      return Tag::nchw;
-    default:
-      return Tag::any;
+    case kNhwcPlainWeights: return Tag::nhwc;
+    case kNchw: return Tag::nchw;
+    default: return Tag::any;
   }
 }
 

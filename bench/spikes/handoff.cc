@@ -1,10 +1,12 @@
 // What it costs to run a tiny op inline, and to hand it to a worker thread instead.
 //
-// The op adds two floats through a function pointer. Four ways to run it:
-//   inline          the issuer try-acquires the idle stream (one uncontended atomic) and runs it
-//   mutex+condvar   a bounded queue behind a mutex, the worker waits on a condition variable
-//   ring+futex      a single-producer ring, the worker sleeps on a futex as soon as the ring is
-//   empty ring+spin+futex the same, but who waits first polls for at most 20 us, or 100 us
+// The op adds two floats through a function pointer. Five ways to run it:
+//   inline         the issuer try-acquires the idle stream (one uncontended atomic) and runs it
+//   mutex+condvar  a bounded queue behind a mutex, the worker waits on a condition variable
+//   ring+futex     a single-producer ring; who finds nothing to do sleeps on a futex at once
+//   ring+spin      the same, but polls for at most 20 us before it sleeps
+//   ring+adaptive  the same, but the limit halves, down to 2 us, each time polling was in vain, and
+//                  is 20 us again once it was not
 // Three questions: what the issuer pays for each op, how long issue-and-wait takes, and from which
 // amount of work on a queue is faster than inline. docs/decisions/0002-inline-or-queued.md quotes
 // the answers.
@@ -14,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <condition_variable>
@@ -166,24 +169,27 @@ class CondvarStream : public Stream {
   std::thread worker_;  // last: starts when the rest exists
 };
 
+enum class Spin { kNone, kFixed, kAdaptive };
+constexpr int64_t kMaxSpinNs = 20000;
+constexpr int64_t kMinSpinNs = 2000;
+
 // A place where one thread sleeps until another has made progress. The sleeper announces itself in
 // `word_`, then looks at the progress once more; the waker publishes progress, then looks at
 // `word_`. All four accesses are sequentially consistent, so one of the two always sees the other.
 class Parking {
  public:
-  // Returns once `ready()`, which loads with sequential consistency, is true; polls for `spin_ns`
-  // before it sleeps.
+  explicit Parking(Spin spin) : spin_(spin) {}
+
+  // Returns once `ready()`, which loads with sequential consistency, is true; polls, then sleeps.
   template <typename Ready>
-  void Await(int64_t spin_ns, Ready ready) {
+  void Await(Ready ready) {
     if (ready()) return;
-    if (spin_ns > 0) {
-      const int64_t end = Now() + spin_ns;
-      do {
-        for (int i = 0; i < 16; ++i) {
-          if (ready()) return;
-          CpuRelax();
-        }
-      } while (Now() < end);
+    if (spin_ != Spin::kNone) {
+      const bool found = Poll(ready);
+      if (spin_ == Spin::kAdaptive) {
+        limit_ns_ = found ? kMaxSpinNs : std::max(kMinSpinNs, limit_ns_ / 2);
+      }
+      if (found) return;
     }
     while (true) {
       word_.store(1);
@@ -200,13 +206,30 @@ class Parking {
   }
 
  private:
+  template <typename Ready>
+  bool Poll(Ready ready) {
+    const int64_t end = Now() + limit_ns_;
+    do {
+      for (int i = 0; i < 16; ++i) {
+        if (ready()) return true;
+        CpuRelax();
+      }
+    } while (Now() < end);
+    return false;
+  }
+
+  const Spin spin_;
+  int64_t limit_ns_ = kMaxSpinNs;  // the sleeper's
   std::atomic<uint32_t> word_{0};
 };
 
 class RingStream : public Stream {
  public:
-  explicit RingStream(int64_t spin_ns)
-      : spin_ns_(spin_ns), ring_(kCapacity), worker_([this] { Work(); }) {}
+  explicit RingStream(Spin spin)
+      : ring_(kCapacity),
+        worker_parking_(spin),
+        issuer_parking_(spin),
+        worker_([this] { Work(); }) {}
   ~RingStream() override {
     stop_.store(true);
     worker_parking_.Notify();
@@ -228,7 +251,7 @@ class RingStream : public Stream {
  private:
   void AwaitDone(uint64_t target) {
     awaited_.store(target, std::memory_order_relaxed);
-    issuer_parking_.Await(spin_ns_, [this, target] {
+    issuer_parking_.Await([this, target] {
       done_seen_ = done_.load();
       return done_seen_ >= target;
     });
@@ -237,8 +260,7 @@ class RingStream : public Stream {
   void Work() {
     uint64_t tail = 0;
     while (true) {
-      worker_parking_.Await(spin_ns_,
-                            [this, tail] { return head_.load() != tail || stop_.load(); });
+      worker_parking_.Await([this, tail] { return head_.load() != tail || stop_.load(); });
       const uint64_t head = head_.load();
       if (head == tail) return;
       for (; tail != head; ++tail) {
@@ -251,7 +273,6 @@ class RingStream : public Stream {
     }
   }
 
-  const int64_t spin_ns_;
   std::vector<Instruction> ring_;
   alignas(64) std::atomic<uint64_t> head_{0};
   std::atomic<bool> stop_{false};
@@ -263,15 +284,15 @@ class RingStream : public Stream {
   std::thread worker_;  // last: starts when the rest exists
 };
 
-enum Mode { kInline, kCondvar, kRingFutex, kRingSpin20, kRingSpin100, kModes };
-const char* const kModeNames[kModes] = {"inline", "mutex+condvar", "ring+futex",
-                                        "ring+spin 20us+futex", "ring+spin 100us+futex"};
+enum Mode { kInline, kCondvar, kRingFutex, kRingSpin, kRingAdaptive, kModes };
+const char* const kModeNames[kModes] = {"inline", "mutex+condvar", "ring+futex", "ring+spin",
+                                        "ring+adaptive"};
 
 std::unique_ptr<Stream> MakeStream(int mode) {
   if (mode == kInline) return std::make_unique<InlineStream>();
   if (mode == kCondvar) return std::make_unique<CondvarStream>();
-  const int64_t spin_ns = mode == kRingSpin20 ? 20000 : mode == kRingSpin100 ? 100000 : 0;
-  return std::make_unique<RingStream>(spin_ns);
+  if (mode == kRingFutex) return std::make_unique<RingStream>(Spin::kNone);
+  return std::make_unique<RingStream>(mode == kRingSpin ? Spin::kFixed : Spin::kAdaptive);
 }
 
 // Issues `count` ops, `gap_ns` of other work of the issuer between them, and a wait after each
@@ -333,6 +354,7 @@ struct Options {
   int rounds = 15;
   unsigned seed = 1;
   std::string section;  // empty: all of them
+  int64_t only = -1;    // one gap or one wait_every of the section; -1: all of them
 };
 
 using Streams = std::vector<std::unique_ptr<Stream>>;
@@ -387,21 +409,23 @@ int Main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--rounds") == 0) options.rounds = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--seed") == 0) options.seed = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--section") == 0) options.section = argv[i + 1];
+    if (std::strcmp(argv[i], "--only") == 0) options.only = std::atoll(argv[i + 1]);
   }
   Streams streams;
   for (int mode = 0; mode < kModes; ++mode) streams.push_back(MakeStream(mode));
-  const auto wanted = [&options](const char* section) {
-    return options.section.empty() || options.section == section;
+  const auto wanted = [&options](const char* section, int64_t parameter) {
+    return (options.section.empty() || options.section == section) &&
+           (options.only < 0 || options.only == parameter);
   };
-  if (wanted("throughput")) {
-    Throughput(options, streams, 100000, 0);
-    for (int64_t gap : {1000, 5000, 50000}) Throughput(options, streams, 2000, gap);
+  for (int64_t gap : {0, 1000, 5000, 50000}) {
+    const int count = gap == 0 ? 100000 : gap < 50000 ? 20000 : 4000;
+    if (wanted("throughput", gap)) Throughput(options, streams, count, gap);
   }
-  if (wanted("latency")) {
-    for (int64_t gap : {0, 5000, 100000}) Latency(options, streams, 1000, gap);
+  for (int64_t gap : {0, 5000, 100000}) {
+    if (wanted("latency", gap)) Latency(options, streams, 1000, gap);
   }
-  if (wanted("crossover")) {
-    for (int wait_every : {1, 10, 100}) Crossover(options, streams, wait_every);
+  for (int wait_every : {1, 10, 100}) {
+    if (wanted("crossover", wait_every)) Crossover(options, streams, wait_every);
   }
   return 0;
 }

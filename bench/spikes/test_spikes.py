@@ -20,15 +20,15 @@ def run(*command: str) -> str:
 
 @pytest.mark.parametrize("section", ["throughput", "latency"])
 def test_handoff(section: str) -> None:
-    table = run(str(SPIKES / "handoff"), "--rounds", "1", "--section", section)
-    assert table.count("ring+spin 20us+futex") == {"throughput": 4, "latency": 3}[section]
+    options = ("--rounds", "1", "--section", section, "--only", "0")
+    assert "ring+adaptive" in run(str(SPIKES / "handoff"), *options)
 
 
-@pytest.mark.parametrize("direction", [0, 1, 2])
-def test_convolution_layouts(direction: int) -> None:
-    options = ("--batch", "1", "--rounds", "1", "--direction", str(direction))
-    table = run(str(SPIKES / "conv_layout"), *options)
-    assert "nChw16c" in table
+@pytest.mark.parametrize("direction", ["0", "1", "2"])
+def test_convolution_layouts(direction: str) -> None:
+    # One thread: where other tests hold the cores, a parallel region costs a scheduler's time slice.
+    options = ("--threads", "1", "--batch", "1", "--rounds", "1", "--direction", direction)
+    assert "nChw16c" in run(str(SPIKES / "conv_layout"), *options)
 
 
 def test_binding() -> None:
