@@ -26,7 +26,7 @@ def test_handoff(section: str) -> None:
 
 @pytest.mark.parametrize("direction", ["0", "1", "2"])
 def test_convolution_layouts(direction: str) -> None:
-    # One thread: where other tests hold the cores, a parallel region costs a scheduler's time slice.
+    # One thread: where others hold the cores, a parallel region costs a scheduler's time slice.
     options = ("--threads", "1", "--batch", "1", "--rounds", "1", "--direction", direction)
     assert "nChw16c" in run(str(SPIKES / "conv_layout"), *options)
 
