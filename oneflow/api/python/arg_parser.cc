@@ -188,8 +188,8 @@ bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const
   return true;
 }
 
-bool ArgParser::BindKeywords(const Signature& signature, PyObject* const* values,
-                             PyObject* kwnames, std::string* why) {
+bool ArgParser::BindKeywords(const Signature& signature, PyObject* const* values, PyObject* kwnames,
+                             std::string* why) {
   const Py_ssize_t n = PyTuple_GET_SIZE(kwnames);
   for (Py_ssize_t k = 0; k < n; ++k) {
     const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));

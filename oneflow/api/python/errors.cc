@@ -3,7 +3,6 @@
 #include <string>
 
 #include "oneflow/api/python/py_ref.h"
-#include "oneflow/common/env_var.h"
 
 namespace oneflow {
 
@@ -85,14 +84,14 @@ PyObject* RaiseError(const ErrorPtr& error) {
   const std::string stack = FormatStack(error->stack());
   const std::string text = Text(error, stack);
   PyObject* type = ExceptionType(error->kind());
-  PyRef message = PyRef::Steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()),
-                                                    "replace"));
+  PyRef message = PyRef::Steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
   if (!message) { return nullptr; }
   PyRef exception = PyRef::Steal(PyObject_CallOneArg(type, message.get()));
   if (!exception) { return nullptr; }
   PyRef op = PyRef::Steal(PyUnicode_FromString(error->op().c_str()));
-  PyRef lines = PyRef::Steal(PyUnicode_DecodeUTF8(
-      stack.data(), static_cast<Py_ssize_t>(stack.size()), "replace"));
+  PyRef lines = PyRef::Steal(
+      PyUnicode_DecodeUTF8(stack.data(), static_cast<Py_ssize_t>(stack.size()), "replace"));
   if (op) { PyObject_SetAttrString(exception.get(), "op", op.get()); }
   if (lines) { PyObject_SetAttrString(exception.get(), "stack", lines.get()); }
   PyErr_SetObject(type, exception.get());

@@ -27,7 +27,7 @@ ErrorPtr TakePythonError();
 // In functions that return PyObject*: the value of a Maybe, or raise and return nullptr.
 #define PY_JUST(expr) JUST_IMPL_(expr, return ::oneflow::RaiseError(maybe__.error()))
 // The same where failure is reported by another value (-1 for slots that return int).
-#define PY_JUST_OR(expr, failure)                                                          \
+#define PY_JUST_OR(expr, failure) \
   JUST_IMPL_(expr, ::oneflow::RaiseError(maybe__.error()); return failure)
 
 #endif  // ONEFLOW_API_PYTHON_ERRORS_H_

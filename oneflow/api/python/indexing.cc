@@ -57,7 +57,8 @@ Maybe<TensorPtr> IndexOne(const TensorPtr& x, PyObject* index, int ellipsis_dims
     return IndexInteger(x, *dim, index);
   }
   return TypeError("[getitem] expects ints, slices, None and ..., got an index of type {}; a list, "
-                   "array or tensor as an index is not supported", Py_TYPE(index)->tp_name);
+                   "array or tensor as an index is not supported",
+                   Py_TYPE(index)->tp_name);
 }
 
 Maybe<TensorPtr> Index(const TensorPtr& x, PyObject* key) {
@@ -74,8 +75,9 @@ Maybe<TensorPtr> Index(const TensorPtr& x, PyObject* key) {
     ellipses += items[i] == Py_Ellipsis ? 1 : 0;
   }
   if (taken > x->ndim() || ellipses > 1) {
-    return IndexError("[getitem] expects at most {} indices and one ... for shape {}, got {} and {}",
-                      x->ndim(), x->shape(), taken, ellipses);
+    return IndexError(
+        "[getitem] expects at most {} indices and one ... for shape {}, got {} and {}", x->ndim(),
+        x->shape(), taken, ellipses);
   }
   TensorPtr result = x;
   int dim = 0;

@@ -112,8 +112,7 @@ void BindMemory(py::module_& m) {
   m.def("cpu_memory_stats", [] { return MemoryStatsOf(Device()); });
   m.def("cpu_reset_peak", [] { Unwrap(GetAllocator(Device()))->ResetPeak(); });
   m.def("cpu_empty_cache", [] { Unwrap(GetAllocator(Device()))->EmptyCache(); });
-  m.def("cuda_is_available",
-        [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
+  m.def("cuda_is_available", [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
 }
 
 void BindRuntime(py::module_& m) {
@@ -146,8 +145,8 @@ bool Init(py::module_& m) {
   PyObject* module = m.ptr();
   py::module_ ops = m.def_submodule("_C", "The ops of the op table.");
   return InitNumpy() && InitErrors(module) && InitDtype(module) && InitDevice(module) &&
-         InitSize(module) && InitGenerator(module) && InitTensor(module) &&
-         InitAutograd(module) && PyModule_AddFunctions(module, kDataFunctions) == 0 &&
+         InitSize(module) && InitGenerator(module) && InitTensor(module) && InitAutograd(module) &&
+         PyModule_AddFunctions(module, kDataFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kGeneratedFunctions) == 0;
 }
 

@@ -25,8 +25,7 @@ NodePtr NodeOf(const TensorPtr& tensor) {
 // --- grad_fn: a look at a node ---
 
 struct PyNode {
-  PyObject_HEAD
-  NodePtr node;
+  PyObject_HEAD NodePtr node;
 };
 PyTypeObject* node_type = nullptr;
 
@@ -100,7 +99,8 @@ TensorHook MakeHook(PyObject* callable) {
     const TensorPtr& replaced = TensorValue(result.get());
     if (replaced->shape() != grad->shape() || replaced->dtype() != grad->dtype()) {
       return RuntimeError("[register_hook] expects a gradient of shape {} and dtype {}, got {} and "
-                          "{}", grad->shape(), DataTypeName(grad->dtype()), replaced->shape(),
+                          "{}",
+                          grad->shape(), DataTypeName(grad->dtype()), replaced->shape(),
                           DataTypeName(replaced->dtype()));
     }
     return replaced;
@@ -114,8 +114,7 @@ void AttachHook(const TensorPtr& tensor, TensorHook hook) {
 }
 
 struct PyHookHandle {
-  PyObject_HEAD
-  NodePtr node;
+  PyObject_HEAD NodePtr node;
   int64_t id;
 };
 PyTypeObject* handle_type = nullptr;
@@ -188,7 +187,8 @@ bool TensorsFrom(const char* op, PyObject* sequence, bool allow_none, TensorTupl
     out->push_back(TensorValue(sequence));
     return true;
   }
-  PyRef fast = PyRef::Steal(PySequence_Fast(sequence, "expects a Tensor, or a sequence of Tensors"));
+  PyRef fast =
+      PyRef::Steal(PySequence_Fast(sequence, "expects a Tensor, or a sequence of Tensors"));
   if (!fast) { return false; }
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.get()); ++i) {
     PyObject* item = PySequence_Fast_GET_ITEM(fast.get(), i);

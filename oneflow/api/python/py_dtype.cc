@@ -10,8 +10,7 @@ namespace oneflow {
 namespace {
 
 struct PyDtype {
-  PyObject_HEAD
-  DataType value;
+  PyObject_HEAD DataType value;
 };
 PyTypeObject* dtype_type = nullptr;
 PyObject* dtype_objects[kNumDataTypes];
@@ -27,9 +26,7 @@ PyObject* DtypeReduce(PyObject* self, PyObject*) {
   return PyUnicode_FromString(DataTypeName(ValueOf(self)));
 }
 
-PyObject* DtypeItemsize(PyObject* self, void*) {
-  return PyLong_FromSize_t(SizeOf(ValueOf(self)));
-}
+PyObject* DtypeItemsize(PyObject* self, void*) { return PyLong_FromSize_t(SizeOf(ValueOf(self))); }
 
 PyObject* DtypeIsFloating(PyObject* self, void*) {
   return PyBool_FromLong(IsFloating(ValueOf(self)));
@@ -66,8 +63,7 @@ PyType_Slot dtype_slots[] = {
 PyType_Spec dtype_spec = {"oneflow.dtype", sizeof(PyDtype), 0, Py_TPFLAGS_DEFAULT, dtype_slots};
 
 struct PyDevice {
-  PyObject_HEAD
-  Device value;
+  PyObject_HEAD Device value;
 };
 PyTypeObject* device_type = nullptr;
 
@@ -87,8 +83,8 @@ PyObject* DeviceNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     const long number = PyLong_AsLong(index);
     if (number == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
     if (number < 0 || number > 4095 || device->index() != 0) {
-      PyErr_Format(PyExc_ValueError, "[device] expects one index of 0 or more, got %R and %R",
-                   what, index);
+      PyErr_Format(PyExc_ValueError, "[device] expects one index of 0 or more, got %R and %R", what,
+                   index);
       return nullptr;
     }
     device = Device(device->type(), static_cast<int>(number));

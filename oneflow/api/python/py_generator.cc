@@ -8,8 +8,7 @@ namespace oneflow {
 namespace {
 
 struct PyGenerator {
-  PyObject_HEAD
-  GeneratorPtr generator;
+  PyObject_HEAD GeneratorPtr generator;
 };
 PyTypeObject* generator_type = nullptr;
 
@@ -95,8 +94,8 @@ bool InitGenerator(PyObject* module) {
   if (generator_type == nullptr) { return false; }
   PyRef default_generator = PyRef::Steal(NewGenerator(DefaultGenerator()));
   return default_generator &&
-         PyObject_SetAttrString(module, "Generator",
-                                reinterpret_cast<PyObject*>(generator_type)) == 0 &&
+         PyObject_SetAttrString(module, "Generator", reinterpret_cast<PyObject*>(generator_type)) ==
+             0 &&
          PyObject_SetAttrString(module, "default_generator", default_generator.get()) == 0;
 }
 

@@ -204,7 +204,8 @@ PyObject* InPlace(PyObject* a, PyObject* b, const WithTensor& with_tensor,
 
 PyObject* InPlaceAdd(PyObject* a, PyObject* b) {
   return InPlace(
-      a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::add_(x, y, Scalar(1)); },
+      a, b,
+      [](const TensorPtr& x, const TensorPtr& y) { return functional::add_(x, y, Scalar(1)); },
       [](const TensorPtr& x, Scalar s) { return functional::scalar_add_(x, s, Scalar(1)); });
 }
 

@@ -44,8 +44,7 @@ const GeneratorPtr& GeneratorValue(PyObject* object);  // REQUIRES IsGenerator
 // Tensor. The wrapper owns one reference to the C++ tensor, which remembers its wrapper, so that a
 // tensor that comes back to Python is the same object while the wrapper lives.
 struct PyTensor {
-  PyObject_HEAD
-  TensorPtr tensor;
+  PyObject_HEAD TensorPtr tensor;
   PyObject* dict;
   PyObject* weakrefs;
 };

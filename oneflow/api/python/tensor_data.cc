@@ -115,9 +115,7 @@ PyObject* Array(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
   PyRef array = PyRef::Steal(Numpy(self, nullptr));
   if (!array) { return nullptr; }
-  if (dtype != Py_None) {
-    return PyObject_CallMethod(array.get(), "astype", "O", dtype);
-  }
+  if (dtype != Py_None) { return PyObject_CallMethod(array.get(), "astype", "O", dtype); }
   if (copy == Py_True) { return PyObject_CallMethod(array.get(), "copy", nullptr); }
   return array.Release();
 }
@@ -130,7 +128,8 @@ bool MetaOf(PyArrayObject* array, TensorMeta* meta) {
   if (!dtype.has_value()) {
     PyErr_Format(PyExc_TypeError,
                  "[from_numpy] expects bool, uint8, int8 to int64, float16, float32 or float64 in "
-                 "native byte order, got dtype %R", PyArray_DESCR(array));
+                 "native byte order, got dtype %R",
+                 PyArray_DESCR(array));
     return false;
   }
   if (PyArray_NDIM(array) > kMaxDims) {
@@ -167,13 +166,14 @@ PyObject* FromNumpy(PyObject*, PyObject* object) {
   if (!MetaOf(array, &meta)) { return nullptr; }
   if (!PyArray_ISWRITEABLE(array) &&
       PyErr_WarnEx(PyExc_UserWarning,
-                   "[from_numpy] the array is read-only; writing to the tensor writes to it", 1) != 0) {
+                   "[from_numpy] the array is read-only; writing to the tensor writes to it",
+                   1) != 0) {
     return nullptr;
   }
   Py_INCREF(object);
-  StorageRef storage = Storage::Import(Device(), PyArray_DATA(array),
-                                       static_cast<size_t>(PyArray_NBYTES(array)), object,
-                                       &ReleaseArray);
+  StorageRef storage =
+      Storage::Import(Device(), PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
+                      object, &ReleaseArray);
   return WrapTensor(MakeIntrusive<Tensor>(std::move(storage), std::move(meta)));
 }
 
@@ -348,7 +348,8 @@ PyObject* SizeMethod(PyObject* self, PyObject* const* args, Py_ssize_t nargs) {
                  args[0]);
     return nullptr;
   }
-  return PyLong_FromLongLong(T(self)->shape()[static_cast<int>(wanted < 0 ? wanted + ndim : wanted)]);
+  return PyLong_FromLongLong(
+      T(self)->shape()[static_cast<int>(wanted < 0 ? wanted + ndim : wanted)]);
 }
 
 // Keeps a reader that was given a pointer safe from the vm: the tensor waits, then is visible.
@@ -402,8 +403,8 @@ PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs) {
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
   if (n == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0))) {
     PyObject* data = PyTuple_GET_ITEM(args, 0);
-    const bool is_size = Py_TYPE(data)->tp_name != nullptr && PyTuple_CheckExact(data) == 0 &&
-                         PyTuple_Check(data);
+    const bool is_size =
+        Py_TYPE(data)->tp_name != nullptr && PyTuple_CheckExact(data) == 0 && PyTuple_Check(data);
     if (!is_size) { return CopyOf(data, DataType::kFloat); }
     args = data;
   }
