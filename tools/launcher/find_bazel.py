@@ -16,13 +16,20 @@ from tools.launcher.errors import LauncherError
 _UNNAMED_VERSION = (4, 2, 3)
 
 
+# Where Debian's packages keep Bazel's own files.
+_DEBIAN_SHARE = Path("/usr/share/bazel")
+
+
 @dataclasses.dataclass(frozen=True)
 class Bazel:
-    """A Bazel: how to call it, and its version. A bazelisk gives the version of .bazelversion."""
+    """A Bazel: how to call it, its version, and whether Debian packaged it.
+
+    A bazelisk gives the version of .bazelversion.
+    """
 
     path: str
     version: tuple[int, ...]
-    is_bazelisk: bool = False
+    from_debian: bool = False
 
 
 def find(workspace: Path) -> Bazel:
@@ -54,24 +61,29 @@ def parse_version(text: str) -> tuple[int, ...]:
 def _search(workspace: Path) -> Bazel | None:
     real = os.environ.get("BAZEL_REAL", "")
     if real and os.access(real, os.X_OK):
-        return Bazel(real, _version(real))
+        return _real(real)
     on_path = shutil.which("bazel")
-    if on_path and _is_debian_launcher(on_path):
-        found = _beside(Path(on_path).resolve().parent)
-        if found:
-            return Bazel(found, _version(found))
-        on_path = None
-    bazelisk = shutil.which("bazelisk")
-    if bazelisk:
-        return Bazel(bazelisk, _wanted_version(workspace), is_bazelisk=True)
-    if on_path:
-        # A `bazel` that is bazelisk by another name calls tools/bazel; the variable that main.py
-        # sets stops it.
-        return Bazel(on_path, _wanted_version(workspace), is_bazelisk=True)
-    return None
+    if on_path and _is_script(on_path):
+        # Debian's launcher, which would call tools/bazel again; the real one lies beside it.
+        on_path = _beside(Path(on_path).resolve().parent)
+    if on_path and _is_debians(on_path):
+        return _real(on_path)
+    # A `bazel` that Debian did not package is taken for bazelisk; it would call tools/bazel again,
+    # but for a variable that main.py sets.
+    bazelisk = shutil.which("bazelisk") or on_path
+    return Bazel(bazelisk, _wanted_version(workspace)) if bazelisk else None
 
 
-def _is_debian_launcher(path: str) -> bool:
+def _real(path: str) -> Bazel:
+    return Bazel(path, _version(path), from_debian=_is_debians(path))
+
+
+def _is_debians(path: str) -> bool:
+    in_place = Path(path).resolve().parent in (Path("/usr/bin"), Path("/bin"))
+    return in_place and (_DEBIAN_SHARE / "A-server.jar").exists()
+
+
+def _is_script(path: str) -> bool:
     with open(path, "rb") as file:
         return file.read(2) == b"#!"
 

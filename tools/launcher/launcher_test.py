@@ -73,6 +73,7 @@ def expect_one_line(result: subprocess.CompletedProcess[str], text: str) -> None
 
 def test_passes_its_arguments_on(machine: Machine) -> None:
     machine.write("bazelisk", _FAKE_BAZEL)
+    machine.write("bazel", "#!/bin/sh\nexit 9\n")
     result = machine.run("--output_base=/x", "test", "//...", "--", "a b")
     assert result.returncode == 0, result.stderr
     lines = result.stdout.splitlines()
@@ -85,10 +86,9 @@ def test_passes_its_arguments_on(machine: Machine) -> None:
 def test_a_launcher_that_calls_tools_bazel_names_the_real_one(machine: Machine) -> None:
     machine.env["BAZEL_REAL"] = str(machine.write("real", _FAKE_BAZEL))
     machine.write("bazel", "#!/bin/sh\nexit 9\n")
-    machine.write("dpkg-deb", "#!/bin/sh\nexit 1\n")
     result = machine.run("help")
-    # It is no bazelisk, so rule sets come from Debian, which this machine does not have.
-    expect_one_line(result, "cannot fetch bazel-rules-python: this machine has no apt-get")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines()[1:] == ["help"]
 
 
 def test_a_bazel_that_only_calls_tools_bazel_ends(machine: Machine) -> None:

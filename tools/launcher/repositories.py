@@ -74,15 +74,30 @@ FOR_BAZEL_4 = (
 
 STAND_INS = ("rules_cc", "remote_coverage_tools")
 
+# What Bazel 7.7.1 loads by itself: its Debian package depends on the packages that hold them.
+FOR_BAZEL_7 = {
+    "bazel_features": "tools/features",
+    "bazel_skylib": "tools/skylib",
+    "platforms": "tools/platforms",
+    "rules_cc": "rules/cc",
+    "rules_java": "rules/java",
+    "rules_license": "rules/license",
+    "rules_proto": "rules/proto",
+}
+_DEBIAN_SHARE = Path("/usr/share/bazel")
+
 
 def overrides(bazel: Bazel, cache: Path) -> dict[str, Path]:
     """The repositories to override for `bazel`, each with the folder that serves it."""
-    if bazel.is_bazelisk:
+    if not bazel.from_debian:
         return {}
     found = {RULES_PYTHON.name: unpacked(RULES_PYTHON, cache)}
     if bazel.version < (5,):
         found.update({package.name: unpacked(package, cache) for package in FOR_BAZEL_4})
         found.update({name: stand_in(name, cache) for name in STAND_INS})
+    else:
+        installed = {name: _DEBIAN_SHARE / folder for name, folder in FOR_BAZEL_7.items()}
+        found.update({name: path for name, path in installed.items() if path.is_dir()})
     return found
 
 
