@@ -106,8 +106,12 @@ def _table(result: Json) -> list[list[str]]:
 
 
 def _median(row: Json, variant: str) -> str:
+    """The median over processes, with the distance between the quartiles relative to it."""
     summary = row["variants"].get(variant)
-    return quantity(summary["median"], row["unit"]) if summary else NOT_AVAILABLE
+    if not summary:
+        return NOT_AVAILABLE
+    spread = (summary["high"] - summary["low"]) / summary["median"]
+    return f"{quantity(summary['median'], row['unit'])} (IQR {spread:.1%})"
 
 
 def _memory(row: Json, variant: str) -> str:
