@@ -87,14 +87,37 @@ _bootstrap_wheel = repository_rule(
     environ = ["ONEFLOW_BAZEL_CACHE", "ONEFLOW_PYTHON"],
 )
 
-def bootstrap_wheels(interpreter):
-    """The packages in bootstrap.lock, for pip_parse; call it before pip_parse is loaded.
+def _unused_impl(ctx):
+    ctx.file("BUILD.bazel")
 
-    rules_python 0.22.1 brings a pip and a setuptools that do not start under Python 3.12 and newer, so these take the
-    names of its repositories.
+_unused = repository_rule(implementation = _unused_impl)
+
+# What pip_parse runs, and what it only wants to find.
+_USED = ["installer", "pip", "setuptools"]
+_UNUSED = [
+    "build",
+    "click",
+    "colorama",
+    "importlib_metadata",
+    "more_itertools",
+    "packaging",
+    "pep517",
+    "pip_tools",
+    "tomli",
+    "wheel",
+    "zipp",
+]
+
+def bootstrap_wheels(interpreter):
+    """The packages in bootstrap.lock, for pip_parse; call it before pip_parse.
+
+    They take the names of the repositories that rules_python 0.22.1 would download: its pip and setuptools do not start
+    under Python 3.12 and newer, and it has their addresses, while these come from the index that the machine's pip uses.
 
     Args:
       interpreter: label of the interpreter that downloads them
     """
-    for package in ["pip", "setuptools"]:
+    for package in _USED:
         _bootstrap_wheel(name = "pypi__" + package, interpreter = interpreter, package = package)
+    for package in _UNUSED:
+        _unused(name = "pypi__" + package)
