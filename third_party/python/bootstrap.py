@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+import debian_package
+
 
 def find_pip(scratch: str) -> str:
     """What to put on PYTHONPATH so that `python -m pip` starts; empty if the interpreter's own
@@ -36,22 +38,11 @@ def find_pip(scratch: str) -> str:
         patterns.append(os.path.join(scratch, "usr/share/python-wheels/pip-*.whl"))
     for pattern in patterns:
         if pattern.startswith(scratch):
-            unpack_debian_wheel(scratch)
+            debian_package.unpack("python3-pip-whl", scratch)
         found = sorted(glob.glob(pattern))
         if found:
             return found[-1]
     raise SystemExit(f"{sys.executable} has no pip and no ensurepip; install one of them")
-
-
-def unpack_debian_wheel(scratch: str) -> None:
-    """Unpacks Debian's pip wheel, from the machine's own apt sources, below `scratch`."""
-    options = ["-q", "-o", "APT::Sandbox::User="]
-    for command in (["apt-get", *options, "download", "python3-pip-whl"], ["dpkg-deb", "-x"]):
-        if command[0] == "dpkg-deb":
-            command += [*glob.glob(os.path.join(scratch, "*.deb")), scratch]
-        result = subprocess.run(command, cwd=scratch, capture_output=True, text=True, check=False)
-        if result.returncode != 0:
-            raise SystemExit(f"{' '.join(command)} failed: {result.stderr}")
 
 
 def download(requirement: str, target: str, cache: str) -> None:

@@ -6,6 +6,20 @@ def _run(ctx, arguments, what, environment = {}):
         fail("{}: {}{}".format(what, result.stdout, result.stderr))
     return result.stdout.strip()
 
+def _headers(ctx, facts):
+    """Makes `include`, the interpreter's C headers; Debian's interpreter has them in a package of its own."""
+    include = ctx.path(facts["include"])
+    if include.get_child("Python.h").exists:
+        ctx.symlink(include, "include/" + include.basename)
+        return
+    package = "libpython{}-dev".format(facts["version"])
+    if not (ctx.which("apt-get") and ctx.which("dpkg-deb") and str(include).startswith("/usr/include/")):
+        fail("{} has no C headers (Python.h) in {}; install them".format(facts["executable"], include))
+    ctx.file("debian/.keep")
+    script = str(ctx.path(ctx.attr._debian_package))
+    _run(ctx, [facts["executable"], "-E", "-s", "-B", script, package, "debian"], "cannot get " + package)
+    ctx.symlink("debian/usr/include", "include")
+
 def _interpreter_impl(ctx):
     interpreter = ctx.os.environ.get("ONEFLOW_PYTHON", "")
     if not interpreter:
@@ -18,15 +32,10 @@ def _interpreter_impl(ctx):
         [interpreter, "-E", "-s", str(ctx.path(ctx.attr._describe))],
         "cannot ask " + interpreter,
     ))
-    if not ctx.path(facts["include"]).get_child("Python.h").exists:
-        fail("{} has no C headers (Python.h) in {}; install them (on Debian: apt-get install python3-dev)".format(
-            facts["executable"],
-            facts["include"],
-        ))
 
     # A script and not a link: through a link the interpreter may not find its own library.
     ctx.file("python", "#!/bin/sh\nexec '{}' \"$@\"\n".format(facts["executable"]), executable = True)
-    ctx.symlink(facts["include"], "include")
+    _headers(ctx, facts)
     has_library = bool(facts["library"])
     if has_library:
         ctx.symlink(facts["library"], "lib/" + facts["library"].rpartition("/")[2])
@@ -37,17 +46,20 @@ def _interpreter_impl(ctx):
         "PYTHON_EXT_SUFFIX = \"{}\"\n".format(facts["ext_suffix"]),
         "PYTHON_HAS_LIBRARY = {}\n".format(has_library),
     ]))
-    ctx.template("BUILD.bazel", ctx.attr._build_file, substitutions = {"{{EXECUTABLE}}": facts["executable"]})
+    ctx.template("BUILD.bazel", ctx.attr._build_file, substitutions = {
+        "{{EXECUTABLE}}": facts["executable"],
+        "{{INCLUDE}}": "include/" + ctx.path(facts["include"]).basename,
+    })
 
 python_interpreter = repository_rule(
     doc = "The interpreter in $ONEFLOW_PYTHON (tools/bazel sets it), else python3: toolchain, headers, library.",
     implementation = _interpreter_impl,
     attrs = {
         "_build_file": attr.label(default = "//third_party/python:interpreter.BUILD.template", allow_single_file = True),
+        "_debian_package": attr.label(default = "//third_party/python:debian_package.py", allow_single_file = True),
         "_describe": attr.label(default = "//third_party/python:describe.py", allow_single_file = True),
     },
-    environ = ["ONEFLOW_PYTHON", "PATH"],
-    local = True,
+    environ = ["ONEFLOW_PYTHON"],
 )
 
 _WHEEL_BUILD = """
