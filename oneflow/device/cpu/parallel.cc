@@ -17,8 +17,8 @@ namespace cpu {
 
 namespace {
 
-// Splitting costs a few microseconds of waking and joining; below this it cannot pay.
-constexpr double kMinCostForThreadsNs = 20e3;
+// Splitting costs a few microseconds of waking and joining: each thread needs this much to do.
+constexpr double kCostPerThreadNs = 10e3;
 
 int DefaultThreads() {
 #if defined(_OPENMP)
@@ -53,17 +53,25 @@ void SetNumThreads(int threads) {
   num_threads.store(std::max(threads, 1), std::memory_order_relaxed);
 }
 
-int ThreadsForCost(double cost_ns) { return cost_ns < kMinCostForThreadsNs ? 1 : NumThreads(); }
+int ThreadsForCost(double cost_ns) {
+  if (cost_ns < 2 * kCostPerThreadNs) { return 1; }
+  const double wanted = std::min(cost_ns / kCostPerThreadNs, 1e6);
+  return std::min(NumThreads(), static_cast<int>(wanted));
+}
 
 ParallelRegion::ParallelRegion(int threads) : threads_(threads) {
   // Nested regions of one kernel (our loop around a library call) hold the token once.
   if (threads_ > 1 && region_depth++ == 0) { compute_token.Lock(); }
 #if defined(_OPENMP)
-  if (omp_get_max_threads() != threads_) { omp_set_num_threads(threads_); }
+  omp_threads_before_ = omp_get_max_threads();
+  if (omp_threads_before_ != threads_) { omp_set_num_threads(threads_); }
 #endif
 }
 
 ParallelRegion::~ParallelRegion() {
+#if defined(_OPENMP)
+  if (omp_threads_before_ != threads_) { omp_set_num_threads(omp_threads_before_); }
+#endif
   if (threads_ > 1 && --region_depth == 0) { compute_token.Unlock(); }
 }
 

@@ -22,12 +22,13 @@ namespace cpu {
 int NumThreads();
 void SetNumThreads(int threads);
 
-// How many threads a kernel of this estimated serial cost (in nanoseconds) should use: 1 unless
-// splitting it pays. A pure function of cost and NumThreads().
+// How many threads a kernel of this estimated serial cost (in nanoseconds) should use: as many as
+// have 10 us to do each, at most NumThreads(). A pure function of cost and NumThreads().
 int ThreadsForCost(double cost_ns);
 
 // Held around anything that opens a parallel region with `threads` > 1; free for threads == 1.
-// Sets OpenMP's thread count of the calling thread for its life.
+// Sets OpenMP's thread count of the calling thread for its life; another library in the process sees
+// its own again afterwards.
 class ParallelRegion {
  public:
   explicit ParallelRegion(int threads);
@@ -37,6 +38,7 @@ class ParallelRegion {
 
  private:
   int threads_;
+  int omp_threads_before_ = 0;
 };
 
 // Around fork().

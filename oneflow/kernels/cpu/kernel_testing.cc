@@ -1,0 +1,261 @@
+#include "oneflow/kernels/cpu/kernel_testing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "oneflow/core/shape.h"
+#include "oneflow/kernels/cpu/reference.h"
+
+namespace oneflow {
+namespace cpu {
+namespace testing {
+
+namespace {
+constexpr size_t kGuard = 64;
+constexpr unsigned char kGuardByte = 0xa5;
+}  // namespace
+
+int64_t Pick(Rng* rng, int64_t low, int64_t high) {
+  return std::uniform_int_distribution<int64_t>(low, high)(*rng);
+}
+
+bool OneIn(Rng* rng, int n) { return Pick(rng, 1, n) == 1; }
+
+DataType PickDtype(Rng* rng, const std::vector<DataType>& dtypes) {
+  return dtypes[static_cast<size_t>(Pick(rng, 0, static_cast<int64_t>(dtypes.size()) - 1))];
+}
+
+// ---- HostArray -----------------------------------------------------------------------------------
+
+HostArray::HostArray(DataType dtype, const Dims& shape)
+    : HostArray(dtype, shape, ContiguousStrides(shape)) {}
+
+HostArray::HostArray(DataType dtype, const Dims& shape, const Dims& strides)
+    : dtype_(dtype), shape_(shape), strides_(strides) {
+  int64_t last = 0;
+  for (int d = 0; d < shape.size(); ++d) {
+    last += std::max<int64_t>(shape[d] - 1, 0) * strides[d];
+  }
+  const size_t bytes = static_cast<size_t>(last + 1) * SizeOf(dtype);
+  bytes_.assign(2 * kGuard + bytes, kGuardByte);
+  is_element_.assign(bytes_.size(), false);
+  MarkElements();
+}
+
+HostArray::HostArray(const HostArray& other) = default;
+
+void HostArray::MarkElements() {
+  const size_t size = SizeOf(dtype_);
+  for (int64_t i = 0; i < count(); ++i) {
+    const size_t at = kGuard + static_cast<size_t>(OffsetAt(i)) * size;
+    for (size_t b = 0; b < size; ++b) { is_element_[at + b] = true; }
+  }
+}
+
+int64_t HostArray::count() const { return ElementCount(shape_); }
+
+int64_t HostArray::OffsetAt(int64_t i) const {
+  int64_t offset = 0;
+  for (int d = shape_.size() - 1; d >= 0; --d) {
+    offset += i % shape_[d] * strides_[d];
+    i /= shape_[d];
+  }
+  return offset;
+}
+
+ArrayView HostArray::view() const {
+  ArrayView view;
+  view.data = const_cast<unsigned char*>(bytes_.data()) + kGuard;
+  view.shape = shape_.data();
+  view.strides = strides_.data();
+  view.ndim = shape_.size();
+  view.dtype = dtype_;
+  view.contiguous = IsContiguous(shape_, strides_);
+  return view;
+}
+
+double HostArray::At(int64_t i) const { return reference::Load(view(), OffsetAt(i)).AsDouble(); }
+
+void HostArray::Set(int64_t i, double value) {
+  reference::Store(view(), OffsetAt(i), reference::Value::Float(value));
+}
+
+namespace {
+
+reference::Value RandomValue(Rng* rng, DataType dtype, bool special) {
+  if (IsFloating(dtype)) {
+    constexpr double kInf = std::numeric_limits<double>::infinity();
+    constexpr double kSpecial[] = {NAN, kInf, -kInf, 0.0, -0.0, 1e-310, 3e38, -3e38};
+    if (special && OneIn(rng, 12)) { return reference::Value::Float(kSpecial[Pick(rng, 0, 7)]); }
+    return reference::Value::Float(std::normal_distribution<double>()(*rng));
+  }
+  if (special && OneIn(rng, 6)) { return reference::Value::Int(static_cast<int64_t>((*rng)())); }
+  return reference::Value::Int(Pick(rng, -9, 9));
+}
+
+}  // namespace
+
+void HostArray::Fill(Rng* rng, bool special) {
+  for (int64_t i = 0; i < count(); ++i) {
+    reference::Store(view(), OffsetAt(i), RandomValue(rng, dtype_, special));
+  }
+}
+
+bool HostArray::GuardsIntact() const {
+  for (size_t i = 0; i < bytes_.size(); ++i) {
+    if (!is_element_[i] && bytes_[i] != kGuardByte) { return false; }
+  }
+  return true;
+}
+
+// ---- random arrays and shapes --------------------------------------------------------------------
+
+namespace {
+
+Dims PermutedStrides(Rng* rng, const Dims& shape, bool gaps) {
+  std::vector<int> order(static_cast<size_t>(shape.size()));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), *rng);
+  Dims strides(shape.size(), 0);
+  int64_t step = gaps ? Pick(rng, 1, 3) : 1;
+  for (int d : order) {
+    strides[d] = step;
+    step *= std::max<int64_t>(shape[d], 1);
+    if (gaps) { step += Pick(rng, 0, 2); }
+  }
+  return strides;
+}
+
+}  // namespace
+
+HostArray RandomArray(Rng* rng, DataType dtype, const Dims& shape, Layout layout) {
+  if (layout == Layout::kDense) { return HostArray(dtype, shape); }
+  Dims strides = PermutedStrides(rng, shape, layout == Layout::kStepped);
+  if (layout == Layout::kRepeating) {
+    for (int64_t& stride : strides) {
+      if (OneIn(rng, 2)) { stride = 0; }
+    }
+  }
+  return HostArray(dtype, shape, strides);
+}
+
+Layout PickLayout(Rng* rng, bool input) {
+  constexpr Layout kLayouts[] = {Layout::kDense, Layout::kDense, Layout::kPermuted,
+                                 Layout::kStepped, Layout::kRepeating};
+  return kLayouts[Pick(rng, 0, input ? 4 : 3)];
+}
+
+Dims RandomShape(Rng* rng, int min_ndim, int max_ndim) {
+  Dims shape(static_cast<int>(Pick(rng, min_ndim, max_ndim)), 1);
+  for (int64_t& size : shape) { size = OneIn(rng, 25) ? 0 : OneIn(rng, 6) ? 1 : Pick(rng, 2, 9); }
+  if (shape.size() > 0 && OneIn(rng, 8)) {
+    shape[static_cast<int>(Pick(rng, 0, shape.size() - 1))] = Pick(rng, 100, 700);
+  }
+  if (shape.size() == 1 && OneIn(rng, 8)) { shape[0] = Pick(rng, 30000, 70000); }
+  return shape;
+}
+
+Dims ShapeThatBroadcasts(Rng* rng, const Dims& shape) {
+  const int drop = OneIn(rng, 3) ? static_cast<int>(Pick(rng, 0, shape.size())) : 0;
+  Dims out(shape.data() + drop, shape.size() - drop);
+  if (OneIn(rng, 2)) {
+    for (int64_t& size : out) { size = OneIn(rng, 3) ? 1 : size; }
+  }
+  return out;
+}
+
+std::string Difference(const HostArray& got, const HostArray& want, double tolerance) {
+  if (got.shape() != want.shape() || got.dtype() != want.dtype()) {
+    return "another shape or dtype";
+  }
+  for (int64_t i = 0; i < got.count(); ++i) {
+    const double a = got.At(i);
+    const double b = want.At(i);
+    if (std::isnan(a) && std::isnan(b)) { continue; }
+    if (a == b) { continue; }
+    if (std::fabs(a - b) <= tolerance * std::fmax(1.0, std::fabs(b))) { continue; }
+    return Format("element {} of {} {}: got {}, want {}", i, DataTypeName(got.dtype()), got.shape(),
+                  a, b);
+  }
+  return "";
+}
+
+// ---- calls ---------------------------------------------------------------------------------------
+
+namespace {
+
+struct CallData {
+  std::vector<ArrayView> inputs;
+  std::vector<ArrayView> outputs;
+  KernelCall call;
+
+  CallData(const Arrays& in, const Arrays& out, const void* attrs, int threads) {
+    for (const HostArray* array : in) { inputs.push_back(ViewOf(array)); }
+    for (const HostArray* array : out) { outputs.push_back(ViewOf(array)); }
+    call.inputs = inputs.data();
+    call.outputs = outputs.data();
+    call.num_inputs = static_cast<int>(inputs.size());
+    call.num_outputs = static_cast<int>(outputs.size());
+    call.attrs = attrs;
+    call.threads = threads;
+  }
+  static ArrayView ViewOf(const HostArray* array) {
+    if (array != nullptr) { return array->view(); }
+    ArrayView absent;
+    absent.given = false;
+    return absent;
+  }
+};
+
+struct Free {
+  void operator()(void* p) const { std::free(p); }
+};
+
+}  // namespace
+
+const char* Refusal(const char* kernel, const Arrays& inputs, const Arrays& outputs,
+                    const void* attrs) {
+  const Kernel* found = FindKernel(kernel);
+  if (found == nullptr) { return "no such kernel"; }
+  CallData call(inputs, outputs, attrs, 1);
+  // A kernel decides without data.
+  for (ArrayView& view : call.inputs) { view.data = nullptr; }
+  for (ArrayView& view : call.outputs) { view.data = nullptr; }
+  return found->accepts == nullptr ? nullptr : found->accepts(call.call);
+}
+
+Maybe<void> Call(const char* kernel, const Arrays& inputs, const Arrays& outputs, const void* attrs,
+                 int threads) {
+  const char* refusal = Refusal(kernel, inputs, outputs, attrs);
+  if (refusal != nullptr) { return InternalError("{} refused: {}", kernel, refusal); }
+  const Kernel* found = FindKernel(kernel);
+  CallData call(inputs, outputs, attrs, threads);
+  if (found->cost != nullptr && !(found->cost(call.call) >= 0.0)) {
+    return InternalError("{} has no sensible cost", kernel);
+  }
+  std::unique_ptr<void, Free> scratch;
+  if (found->scratch != nullptr) {
+    call.call.scratch_bytes = found->scratch(call.call);
+    // At least 64 bytes, and a whole multiple of them, as aligned_alloc wants.
+    scratch.reset(std::aligned_alloc(64, (call.call.scratch_bytes / 64 + 1) * 64));
+    call.call.scratch = scratch.get();
+  }
+  return found->run(call.call);
+}
+
+std::vector<Config> AllConfigs() {
+  std::vector<Config> configs;
+  for (int isa = 0; isa <= static_cast<int>(BestIsa()); ++isa) {
+    for (int threads : {1, 2}) { configs.push_back({static_cast<Isa>(isa), threads}); }
+  }
+  return configs;
+}
+
+}  // namespace testing
+}  // namespace cpu
+}  // namespace oneflow
