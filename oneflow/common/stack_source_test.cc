@@ -62,10 +62,9 @@ TEST_F(StackSourceTest, OverridesNestAndBelongToTheirThread) {
 }
 
 TEST_F(StackSourceTest, PrintsAsPythonDoes) {
-  EXPECT_EQ(FormatStack(5),
-            "  File \"train.py\", line 7, in step\n"
-            "    y = flow.relu(x)\n"
-            "        ^^^^^^^^^^^^\n");
+  EXPECT_EQ(FormatStack(5), "  File \"train.py\", line 7, in step\n"
+                            "    y = flow.relu(x)\n"
+                            "        ^^^^^^^^^^^^\n");
 }
 
 TEST_F(StackSourceTest, SaysThatAStackWasEvicted) {
@@ -101,7 +100,7 @@ TEST(FormatFramesTest, ACallOverSeveralLinesIsMarkedToTheEndOfItsFirst) {
 TEST(FormatFramesTest, CaretsStandUnderWhatIsSeenNotUnderBytes) {
   // "ü" has two bytes and one column, "表" three bytes and two columns.
   EXPECT_EQ(Lines(Frame("ü = f(x)", 5, 9)), "    ü = f(x)\n        ^^^^\n");
-  EXPECT_EQ(Lines(Frame("t['表'] = f(x)", 11, 15)), "    t['表'] = f(x)\n               ^^^^\n");
+  EXPECT_EQ(Lines(Frame("t['表'] = f(x)", 11, 15)), "    t['表'] = f(x)\n              ^^^^\n");
   EXPECT_EQ(Lines(Frame("y = f('表')", 4, 12)), "    y = f('表')\n        ^^^^^^^\n");
 }
 
