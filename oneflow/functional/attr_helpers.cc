@@ -32,8 +32,8 @@ int64_t CountIntegers(int64_t start, int64_t end, int64_t step) {
   const unsigned long long distance =
       step > 0 ? static_cast<unsigned long long>(end) - static_cast<unsigned long long>(start)
                : static_cast<unsigned long long>(start) - static_cast<unsigned long long>(end);
-  const unsigned long long size = step > 0 ? static_cast<unsigned long long>(step)
-                                           : -static_cast<unsigned long long>(step);
+  const unsigned long long size =
+      step > 0 ? static_cast<unsigned long long>(step) : -static_cast<unsigned long long>(step);
   const unsigned long long count = distance / size + (distance % size != 0 ? 1 : 0);
   return static_cast<int64_t>(std::min(count, 1ULL << 62));
 }
@@ -132,7 +132,8 @@ Maybe<int64_t> ArangeCount(const char* op, const Scalar& start, const Scalar& en
   if (!std::isfinite(first) || !std::isfinite(bound) || !std::isfinite(by) || by == 0 ||
       (by > 0 ? bound < first : bound > first)) {
     return ValueError("[{}] expects finite bounds and a step, not 0, that leads from start to end, "
-                      "got start {}, end {}, step {}", op, start, end, step);
+                      "got start {}, end {}, step {}",
+                      op, start, end, step);
   }
   if (start.is_float() || end.is_float() || step.is_float()) {
     const double count = std::ceil((bound - first) / by);

@@ -19,7 +19,8 @@ Maybe<void> CheckMatmul(const TensorPtr& a, const TensorPtr& b) {
   const int64_t rows = right[right.size() >= 2 ? right.size() - 2 : 0];
   if (a->shape().back() != rows) {
     return RuntimeError("[matmul] expects the last size of the first operand to be the last but "
-                        "one of the second, got {} and {}", a->shape(), right);
+                        "one of the second, got {} and {}",
+                        a->shape(), right);
   }
   return Ok();
 }
@@ -77,7 +78,8 @@ Maybe<TensorPtr> CrossEntropy(const TensorPtr& input, const TensorPtr& target,
   if (input->ndim() == 0) {
     return RuntimeError("[cross_entropy] expects logits of shape (N, C, ...) or (C,), got ()");
   }
-  return NllLoss(JUST(log_softmax(input, input->ndim() == 1 ? 0 : 1)), target, weight, ignore_index, reduction);
+  return NllLoss(JUST(log_softmax(input, input->ndim() == 1 ? 0 : 1)), target, weight, ignore_index,
+                 reduction);
 }
 
 }  // namespace oneflow::functional::composites

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/generated/functional.h"
 
@@ -22,9 +24,9 @@ Maybe<TensorPtr> SumBackward(const TensorPtr& dy, const Dims& shape, const Dims&
 
 Maybe<TensorPtr> MeanBackward(const TensorPtr& dy, const Dims& shape, const Dims& dims,
                               bool keepdim) {
-  const int64_t outputs = dy->Count();
-  if (outputs == 0 || ElementCount(shape) == 0) { return zeros(shape, dy->dtype(), dy->device()); }
-  const double share = static_cast<double>(outputs) / static_cast<double>(ElementCount(shape));
+  // Of a mean of nothing no element has a share.
+  const int64_t elements = std::max<int64_t>(ElementCount(shape), 1);
+  const double share = static_cast<double>(dy->Count()) / static_cast<double>(elements);
   return SumBackward(JUST(scalar_mul(dy, Scalar(share))), shape, dims, keepdim);
 }
 

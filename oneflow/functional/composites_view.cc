@@ -44,7 +44,8 @@ Maybe<TensorPtr> Narrow(const TensorPtr& input, int64_t dim, int64_t start, int6
   const int64_t first = start < 0 ? start + size : start;
   if (first < 0 || length < 0 || first > size || length > size - first) {
     return RuntimeError("[narrow] expects start and length within size {} of dim {}, got start {}, "
-                        "length {}", size, wrapped, start, length);
+                        "length {}",
+                        size, wrapped, start, length);
   }
   return slice(input, wrapped, first, first + length);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "oneflow/autograd/grad_mode.h"
+#include "oneflow/common/inline_array.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -19,18 +20,18 @@ constexpr size_t kMaxAttrsBytes = 1024;
 struct Operands {
   const TensorPtr* tensors;
   int count;
-  TensorPtr own[kMaxOperands];  // used when an operand had to be replaced
+  TensorTuple own;  // used once an operand had to be replaced
   const TensorMeta* metas[kMaxOperands];
   Device device;
   DataType dtype;
 
   // Replaces operand i; the caller's array stays as it is.
   void Replace(int i, TensorPtr tensor) {
-    if (tensors != own) {
-      for (int j = 0; j < count; ++j) { own[j] = tensors[j]; }
-      tensors = own;
+    if (own.empty()) {
+      own.assign(tensors, tensors + count);
+      tensors = own.data();
     }
-    own[i] = std::move(tensor);
+    own[static_cast<size_t>(i)] = std::move(tensor);
   }
 };
 
@@ -120,9 +121,11 @@ ArrayView ViewOf(const Tensor& tensor) {
 
 // An op call, assembled for the vm. Lives on the issuing thread's stack.
 struct Call {
-  ArrayView views[kMaxOperands + kMaxOpOutputs];
+  InlineArray<ArrayView, kMaxOperands + kMaxOpOutputs> views;
   Storage* storages[kMaxOperands + kMaxOpOutputs];
   OpCall op;
+
+  Call(int inputs, int outputs) : views(inputs + outputs) {}
 
   Maybe<void> Issue(const OpDef& def, const Operands& o, int first_input, const void* attrs,
                     const TensorPtr* outputs, Stream* stream) {
@@ -136,9 +139,9 @@ struct Call {
       views[n++] = ViewOf(*o.tensors[i]);
       storages[reads++] = o.tensors[i]->storage();
     }
-    op.call.inputs = views;
+    op.call.inputs = views.data();
     op.call.num_inputs = n;
-    op.call.outputs = views + n;
+    op.call.outputs = views.data() + n;
     op.call.num_outputs = def.num_outputs;
     op.reads = storages;
     op.num_reads = reads;
@@ -233,16 +236,17 @@ Maybe<void> RunKernelOp(const OpDef& def, const Operands& o, const void* attrs, 
     meta.offset = 0;
     meta.contiguous = true;
     drawn = i == 0 ? meta.Count() : drawn;
-    outputs[i] = JUST(AllocateTensorFor(stream, static_cast<size_t>(bytes), std::move(meta)));
+    outputs[i] =
+        JUST(AllocateTensorFor(def.name, stream, static_cast<size_t>(bytes), std::move(meta)));
   }
   if (AllocatesOnly(def)) { return Ok(); }
   if (__builtin_expect(def.random_slot < 0, 1)) {
-    Call call;
+    Call call(o.count, def.num_outputs);
     return call.Issue(def, o, 0, attrs, outputs, stream);
   }
   Attributes attributes;
   const void* final_attrs = JUST(attributes.Prepare(def, attrs, drawn, generator));
-  Call call;
+  Call call(o.count, def.num_outputs);
   return call.Issue(def, o, 0, final_attrs, outputs, stream);
 }
 
@@ -309,14 +313,14 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
                      const void* attrs, TensorPtr* outputs, const DispatchOptions& options) {
   const OpDef& def = *op.def;
   Operands o;
-  TensorMeta metas[kMaxOpOutputs];
+  InlineArray<TensorMeta, kMaxOpOutputs> metas(def.num_outputs);
   JUST(Collect(def, inputs, num_inputs, options, &o));
   JUST(Promote(def, &o));
-  JUST(Infer(def, &o, attrs, metas));
+  JUST(Infer(def, &o, attrs, metas.data()));
   if (def.is_view) {
     outputs[0] = MakeView(o.tensors[0], std::move(metas[0]));
   } else {
-    JUST(RunKernelOp(def, o, attrs, metas, options.generator, outputs));
+    JUST(RunKernelOp(def, o, attrs, metas.data(), options.generator, outputs));
   }
   if (NeedsNode(op, o.tensors, o.count)) {
     Attach(op, MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs), outputs);
@@ -328,7 +332,7 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
                             const void* attrs, const DispatchOptions& options) {
   const OpDef& def = *op.def;
   Operands o;
-  TensorMeta metas[kMaxOpOutputs];
+  InlineArray<TensorMeta, kMaxOpOutputs> metas(def.num_outputs);
   JUST(Collect(def, inputs, num_inputs, options, &o));
   JUST(CastToTarget(def, &o));
   const bool writes_only = def.num_inputs >= 0 && num_inputs == def.num_inputs + 1;
@@ -336,7 +340,7 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i])); }
   JUST(Untangle(targets, &o));
   if (!writes_only) {
-    JUST(Infer(def, &o, attrs, metas));
+    JUST(Infer(def, &o, attrs, metas.data()));
     for (int i = 0; i < targets; ++i) { JUST(CheckTarget(def, o.tensors[i], metas[i])); }
   } else {
     TensorMeta same = o.tensors[0]->meta();
@@ -359,7 +363,7 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   Attributes attributes;
   const void* final_attrs =
       JUST(attributes.Prepare(def, attrs, o.tensors[0]->Count(), options.generator));
-  Call call;
+  Call call(o.count - first, targets);
   call.op.on_failure =
       def.inplace_failure == InplaceFailure::kSkips ? OnFailure::kSkip : OnFailure::kKeepTarget;
   call.op.overwrites = writes_only && CoversStorage(*o.tensors[0]);

@@ -68,10 +68,10 @@ static_assert(offsetof(FullAttrs, kernel) == 0 && offsetof(ArangeOpAttrs, kernel
                   offsetof(RandnAttrs, kernel) == 0 && offsetof(RandAttrs, kernel) == 0 &&
                   offsetof(NllLossBackwardAttrs, kernel) == 0,
               "a kernel reads its own struct at the start");
-static_assert(attrs_detail::kAllCopyable<FullAttrs, ArangeOpAttrs, RandnAttrs, RandAttrs, CastAttrs,
-                                         ShapeAttrs, PermuteAttrs, SliceAttrs,
-                                         NllLossBackwardAttrs>,
-              "an instruction copies attributes by memcpy");
+static_assert(
+    attrs_detail::kAllCopyable<FullAttrs, ArangeOpAttrs, RandnAttrs, RandAttrs, CastAttrs,
+                               ShapeAttrs, PermuteAttrs, SliceAttrs, NllLossBackwardAttrs>,
+    "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow
 

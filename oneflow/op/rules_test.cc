@@ -72,8 +72,7 @@ TEST(Rules, ReduceDropsOrKeepsDims) {
   attrs.keepdim = true;
   ASSERT_TRUE(call.Infer(&InferReduce, &attrs).ok());
   EXPECT_EQ(call.outputs[0].shape, (Shape{2, 1, 4}));
-  EXPECT_EQ(call.Sbp(&SbpSum, &attrs),
-            "S(0) -> S(0); S(1) -> P; S(2) -> S(2); P -> P; B -> B; ");
+  EXPECT_EQ(call.Sbp(&SbpSum, &attrs), "S(0) -> S(0); S(1) -> P; S(2) -> S(2); P -> P; B -> B; ");
   EXPECT_EQ(call.Sbp(&SbpReduce, &attrs), "S(0) -> S(0); S(2) -> S(2); B -> B; ");
 }
 

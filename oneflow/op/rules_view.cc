@@ -94,7 +94,8 @@ Maybe<void> InferSliceBackward(const InferContext& context, TensorMeta* outputs)
   }
   if (!fits) {
     return RuntimeError("[{}] expects a gradient that fits into {} at dim {}, start {}, step {}, "
-                        "got {}", context.op, shape, dim, attrs.start, attrs.step, dy);
+                        "got {}",
+                        context.op, shape, dim, attrs.start, attrs.step, dy);
   }
   outputs[0].shape = shape;
   return Ok();

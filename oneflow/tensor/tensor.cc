@@ -27,11 +27,13 @@ Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dty
   meta.SetContiguous(shape);
   meta.dtype = dtype;
   meta.device = device;
-  return AllocateTensorFor(stream, static_cast<size_t>(bytes), std::move(meta));
+  return AllocateTensorFor(op, stream, static_cast<size_t>(bytes), std::move(meta));
 }
 
-Maybe<TensorPtr> AllocateTensorFor(Stream* stream, size_t bytes, TensorMeta meta) {
-  StorageRef storage = JUST(Storage::Allocate(meta.device, bytes, stream->index()));
+Maybe<TensorPtr> AllocateTensorFor(const char* op, Stream* stream, size_t bytes, TensorMeta meta) {
+  StorageRef storage = JUST_MSG(Storage::Allocate(meta.device, bytes, stream->index()),
+                                "[{}] expects memory for a tensor of shape {} and dtype {}", op,
+                                meta.shape, DataTypeName(meta.dtype));
   return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
 }
 

@@ -78,7 +78,7 @@ class Tensor : public RefCounted<Tensor> {
 // A contiguous tensor with memory from the device's pool, its values undefined.
 Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dtype, Device device);
 // The same for a dense `meta` whose size in bytes is known, at home on `stream`.
-Maybe<TensorPtr> AllocateTensorFor(Stream* stream, size_t bytes, TensorMeta meta);
+Maybe<TensorPtr> AllocateTensorFor(const char* op, Stream* stream, size_t bytes, TensorMeta meta);
 // On the CPU, for the host to write at once: no queued instruction can still use this memory.
 Maybe<TensorPtr> AllocateHostTensor(const char* op, const Shape& shape, DataType dtype);
 

@@ -48,7 +48,7 @@ def _definition(row: Row) -> str:
         "/*attrs_size=*/" + ("0" if row.attrs == "NoAttrs" else f"sizeof({row.attrs})"),
         "/*random_slot=*/" + (f"offsetof({row.attrs}, {row.random})" if row.random else "-1"),
         f"/*is_view=*/{_bool(row.is_view)}",
-        f"/*promotes=*/{_bool(row.promotes == 'common')}",
+        f"/*promotes=*/{_bool(row.promotes != 'none' and len(tensors) > 1)}",
         f"/*syncs=*/{_bool(row.syncs)}",
         f"InplaceFailure::{_FAILURE[row.inplace_failure]}",
         "{" + ", ".join(_kernels(row, device) for device in ("cpu", "cuda")) + "}",

@@ -45,8 +45,8 @@ COLUMNS: dict[str, tuple[type, ...]] = {
     "bad_inputs": (list,),
 }
 ALWAYS = ("name", "signature", "doc")
-PRIMITIVE_ONLY = ("attrs", "meta", "sbp", "backward", "not_differentiable", "random", "is_view",
-                  "promotes", "kernels", "inplace")  # fmt: skip
+PRIMITIVE_ONLY = ("attrs", "meta", "sbp", "backward", "random", "is_view", "promotes", "kernels",
+                  "inplace")  # fmt: skip
 DOC_KEYS = ("summary", "formula", "args", "returns", "errors", "example", "source")
 DOC_REQUIRED = ("summary", "args", "returns", "errors")
 
@@ -79,6 +79,7 @@ class Row:
     composite: str = ""
     numpy: str = ""
     strategy: str = "none"
+    constants: tuple[str, ...] = ()
     sample_dtypes: tuple[str, ...] = ("float32", "float64", "int64")
     samples: list[Node] = field(default_factory=list)
     bad_inputs: list[Node] = field(default_factory=list)
@@ -202,7 +203,7 @@ def _read_doc(row: Row) -> None:
 def _read_test(row: Row) -> None:
     node = row.source.get("samples") or Node()
     if node:
-        _keys(row, "samples", node, ("strategy", "dtypes", "also"))
+        _keys(row, "samples", node, ("strategy", "dtypes", "also", "constants"))
     row.strategy = node.get("strategy", "none")
     if row.strategy not in STRATEGIES:
         raise row.error("samples", f"`strategy` expects one of {', '.join(STRATEGIES)}")
@@ -210,6 +211,7 @@ def _read_test(row: Row) -> None:
     if not set(row.sample_dtypes) <= set(signature.DTYPES):
         raise row.error("samples", f"unknown dtype in {list(row.sample_dtypes)}")
     row.samples = node.get("also", [])
+    row.constants = tuple(node.get("constants", ()))
     row.numpy = str(row.source.get("numpy", ""))
     if row.numpy:
         _check_python(row, "numpy", row.numpy)
