@@ -15,8 +15,8 @@ Maybe<void> Copy(const void* in, void* out, int64_t count, DataType dtype) {
 
 }  // namespace
 
-Maybe<void> LocalCommunicator::DoAllReduce(const void* in, void* out, int64_t count,
-                                           DataType dtype, ReduceOp) {
+Maybe<void> LocalCommunicator::DoAllReduce(const void* in, void* out, int64_t count, DataType dtype,
+                                           ReduceOp) {
   return Copy(in, out, count, dtype);
 }
 

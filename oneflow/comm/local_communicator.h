@@ -30,8 +30,7 @@ class LocalCommunicator final : public Communicator {
   Maybe<void> DoBroadcast(void* data, int64_t count, DataType dtype, int64_t root) override;
   Maybe<void> DoSend(const void* data, int64_t count, DataType dtype, int64_t to,
                      int64_t tag) override;
-  Maybe<void> DoRecv(void* data, int64_t count, DataType dtype, int64_t from,
-                     int64_t tag) override;
+  Maybe<void> DoRecv(void* data, int64_t count, DataType dtype, int64_t from, int64_t tag) override;
   Maybe<void> DoBarrier() override { return Ok(); }
 
  private:

@@ -83,9 +83,8 @@ TEST(LocalCommunicatorTest, AWaitIsBoundedAndAFailureAborts) {
   float got = 0;
   Maybe<void> late = comm.Recv(&got, 1, kF, 0, 3);
   ASSERT_FALSE(late.ok());
-  EXPECT_EQ(late.error()->message(),
-            "[recv] from rank 0 with tag 3 was not over after 0.05 s "
-            "(ONEFLOW_COMM_TIMEOUT_SECONDS)");
+  EXPECT_EQ(late.error()->message(), "[recv] from rank 0 with tag 3 was not over after 0.05 s "
+                                     "(ONEFLOW_COMM_TIMEOUT_SECONDS)");
   EXPECT_TRUE(comm.aborted());
   EXPECT_EQ(comm.Barrier().error(), late.error());
 }

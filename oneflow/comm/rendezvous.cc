@@ -54,7 +54,8 @@ Maybe<Rendezvous> ReadRendezvous() {
   const std::string missing = Names(false);
   if (!missing.empty()) {
     return ValueError("[rendezvous] expects {} beside {}; `python -m oneflow.distributed.launch` "
-                      "sets them all", missing, set);
+                      "sets them all",
+                      missing, set);
   }
   out.rank = JUST(ReadNumber("RANK", 0, out.world_size - 1));
   out.local_rank = JUST(ReadNumber("LOCAL_RANK", 0, out.rank));

@@ -64,9 +64,8 @@ TEST(RendezvousTest, NamesWhatIsMissing) {
 
 TEST(RendezvousTest, NamesWhatMakesNoSense) {
   const std::pair<const char*, const char*> kBad[] = {
-      {"WORLD_SIZE", "two"}, {"WORLD_SIZE", "0"},   {"WORLD_SIZE", "2 "},
-      {"RANK", "2"},         {"RANK", "-1"},        {"LOCAL_RANK", "x"},
-      {"MASTER_PORT", "0"},  {"MASTER_PORT", "70000"}};
+      {"WORLD_SIZE", "two"}, {"WORLD_SIZE", "0"}, {"WORLD_SIZE", "2 "}, {"RANK", "2"},
+      {"RANK", "-1"},        {"LOCAL_RANK", "x"}, {"MASTER_PORT", "0"}, {"MASTER_PORT", "70000"}};
   for (const auto& [name, value] : kBad) {
     Variables variables = kRankOneOfTwo;
     variables[name] = value;

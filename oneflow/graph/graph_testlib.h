@@ -22,8 +22,8 @@ inline Maybe<void> InferLikeFirst(const InferContext& context, TensorMeta* outpu
   return Ok();
 }
 inline Maybe<void> InferAdd(const InferContext& context, TensorMeta* outputs) {
-  outputs[0].shape = JUST(
-      BroadcastShapes(context.op, context.inputs[0]->shape, context.inputs[1]->shape));
+  outputs[0].shape =
+      JUST(BroadcastShapes(context.op, context.inputs[0]->shape, context.inputs[1]->shape));
   return Ok();
 }
 inline Maybe<void> InferTranspose(const InferContext& context, TensorMeta* outputs) {
@@ -39,8 +39,20 @@ inline Maybe<void> InferOnes(const InferContext&, TensorMeta* outputs) {
 
 inline OpDef MakeOp(const char* name, int inputs, InferFn infer, size_t attrs_size = 0,
                     int random_slot = -1, bool is_view = false, bool syncs = false) {
-  return {name,  inputs, 1,     infer, nullptr, attrs_size, random_slot, is_view,
-          false, syncs,  InplaceFailure::kNoInplace, {},    {},          {}};
+  return {name,
+          inputs,
+          1,
+          infer,
+          nullptr,
+          attrs_size,
+          random_slot,
+          is_view,
+          false,
+          syncs,
+          InplaceFailure::kNoInplace,
+          {},
+          {},
+          {}};
 }
 
 inline const OpDef kRelu = MakeOp("relu", 1, &InferLikeFirst);

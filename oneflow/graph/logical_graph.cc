@@ -62,9 +62,9 @@ ValueId LogicalGraph::AddCaptured(std::string name, const TensorMeta& meta, Stor
   return AddValue(std::move(value));
 }
 
-Maybe<std::vector<TensorMeta>> LogicalGraph::InferOutputs(
-    const OpDef& def, const void* attrs, const std::vector<ValueId>& inputs, Device device,
-    DataType dtype) const {
+Maybe<std::vector<TensorMeta>> LogicalGraph::InferOutputs(const OpDef& def, const void* attrs,
+                                                          const std::vector<ValueId>& inputs,
+                                                          Device device, DataType dtype) const {
   std::vector<const TensorMeta*> metas;
   for (ValueId id : inputs) { metas.push_back(id == kNoValue ? nullptr : &value(id).meta); }
   const InferContext context{def.name, metas.data(), static_cast<int>(metas.size()), attrs};
@@ -87,8 +87,8 @@ Maybe<std::vector<TensorMeta>> LogicalGraph::InferOutputs(
 }
 
 Maybe<std::vector<ValueId>> LogicalGraph::Append(const OpDef* def, const void* attrs,
-                                                 const std::vector<ValueId>& inputs,
-                                                 StackId stack, Device device, DataType dtype) {
+                                                 const std::vector<ValueId>& inputs, StackId stack,
+                                                 Device device, DataType dtype) {
   if (def->syncs) {
     return RuntimeError("[{}] cannot be part of a graph: the shape of its result depends on data",
                         def->name);
@@ -138,8 +138,9 @@ Maybe<void> LogicalGraph::VerifyUse(ValueId id, NodeId user) const {
 
 Maybe<void> LogicalGraph::VerifyNode(NodeId id) const {
   const Node& n = node(id);
-  CHECK_OR_RETURN(n.attrs.size() == n.def->attrs_size, "graph '{}': [{}] has {} bytes of attributes",
-                  name_, n.def->name, n.attrs.size());
+  CHECK_OR_RETURN(n.attrs.size() == n.def->attrs_size,
+                  "graph '{}': [{}] has {} bytes of attributes", name_, n.def->name,
+                  n.attrs.size());
   for (ValueId input : n.inputs) {
     if (input != kNoValue) { JUST(VerifyUse(input, id)); }
   }
@@ -183,8 +184,8 @@ Maybe<void> LogicalGraph::Verify() const {
 }
 
 std::string LogicalGraph::DescribeNode(const Node& node) const {
-  std::string out = Format("  {} = {}({}) : ", Join(node.outputs), node.def->name,
-                           Join(node.inputs));
+  std::string out =
+      Format("  {} = {}({}) : ", Join(node.outputs), node.def->name, Join(node.inputs));
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     out += (i == 0 ? "" : "; ") + DescribeMeta(value(node.outputs[i]).meta);
   }
@@ -196,9 +197,8 @@ std::string LogicalGraph::ToString() const {
   for (size_t i = 0; i < values_.size(); ++i) {
     const Value& v = values_[i];
     if (v.kind == Value::Kind::kComputed) { continue; }
-    out += Format("  %{} = {} '{}' : {}\n", i,
-                  v.kind == Value::Kind::kInput ? "input" : "captured", v.name,
-                  DescribeMeta(v.meta));
+    out += Format("  %{} = {} '{}' : {}\n", i, v.kind == Value::Kind::kInput ? "input" : "captured",
+                  v.name, DescribeMeta(v.meta));
   }
   for (const Node& node : nodes_) { out += DescribeNode(node); }
   for (const Update& update : updates_) {

@@ -32,8 +32,8 @@ struct Value {
   enum class Kind { kInput, kCaptured, kComputed };
   Kind kind = Kind::kComputed;
   TensorMeta meta;
-  std::string name;          // of an input or a captured tensor
-  StorageRef storage;        // of a captured tensor
+  std::string name;           // of an input or a captured tensor
+  StorageRef storage;         // of a captured tensor
   NodeId producer = kNoNode;  // of a computed value
   int output_index = 0;
 };

@@ -107,8 +107,7 @@ TEST(VerifyTest, FindsAUseOfItself) {
 }
 
 TEST(VerifyTest, FindsAMetaThatTheOpDoesNotInfer) {
-  for (const TensorMeta& wrong :
-       {MetaOf({3}), MetaOf({2}, DataType::kDouble)}) {
+  for (const TensorMeta& wrong : {MetaOf({3}), MetaOf({2}, DataType::kDouble)}) {
     LogicalGraph g("G");
     const ValueId x = g.AddInput("x", MetaOf({2}));
     g.AppendCopy(NodeOf(kRelu), {x}, {wrong});

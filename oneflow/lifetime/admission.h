@@ -43,7 +43,8 @@ class Admission {
     }
     if (InForkChild()) {
       return RuntimeError("{} cannot be used in a process made by fork(): start it with "
-                          "multiprocessing's 'spawn' method instead", who);
+                          "multiprocessing's 'spawn' method instead",
+                          who);
     }
     return RuntimeError("{} cannot be used: the runtime is shutting down", who);
   }

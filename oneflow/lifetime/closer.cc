@@ -34,7 +34,7 @@ struct Closer::State {
   std::deque<Accepted> jobs GUARDED_BY(mutex);
   uint64_t accepted GUARDED_BY(mutex) = 0;
   uint64_t finished GUARDED_BY(mutex) = 0;  // jobs finish in the order in which they were accepted
-  bool late GUARDED_BY(mutex) = false;   // a job gave up
+  bool late GUARDED_BY(mutex) = false;      // a job gave up
   bool has_thread GUARDED_BY(mutex) = false;
   bool stopping GUARDED_BY(mutex) = false;
   pthread_t thread{};
@@ -130,10 +130,10 @@ void Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int s
 }
 
 std::string Closer::Report(State* state) const {
-  std::string out = Format(
-      "oneflow: closing did not finish in time (ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); "
-      "the process ends now\n",
-      EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10));
+  std::string out =
+      Format("oneflow: closing did not finish in time (ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); "
+             "the process ends now\n",
+             EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10));
   {
     MutexLock lock(&state->step_mutex);
     if (!state->step.empty()) {

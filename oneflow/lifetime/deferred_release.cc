@@ -22,8 +22,7 @@ void DeferRelease(ReleaseFunction release, void* object) {
   auto* item = new (std::nothrow) Item{release, object, head.load(std::memory_order_relaxed)};
   if (item == nullptr) { return; }
   while (!head.compare_exchange_weak(item->next, item, std::memory_order_release,
-                                     std::memory_order_relaxed)) {
-  }
+                                     std::memory_order_relaxed)) {}
 }
 
 size_t DrainDeferredReleases() {

@@ -57,8 +57,7 @@ TEST_F(EnvTest, AfterShutdownGraphsRaise) {
   const GraphHandle handle =
       CHECK_JUST(env.session()->AddGraph(std::make_unique<FakeGraph>("LinearGraph_0")));
   env.Shutdown();
-  EXPECT_EQ(env.session()->Acquire(handle).error()->message(),
-            "graph 'LinearGraph_0' is closed");
+  EXPECT_EQ(env.session()->Acquire(handle).error()->message(), "graph 'LinearGraph_0' is closed");
   EXPECT_EQ(env.CheckOpen("[all_reduce]").error()->message(),
             "[all_reduce] cannot be used: the runtime is shutting down");
   // What a late __del__ does.
@@ -183,8 +182,8 @@ void HangIn(const char* what, int status) {
   CHECK_JUST(env->Register(std::make_unique<FakeSubsystem>("vm", in_vm ? hold : nullptr)));
   CHECK_JUST(env->Start());
   Hold* graph_hold = in_vm ? nullptr : hold;
-  const GraphHandle handle =
-      CHECK_JUST(env->session()->AddGraph(std::make_unique<FakeGraph>("LinearGraph_0", graph_hold)));
+  const GraphHandle handle = CHECK_JUST(
+      env->session()->AddGraph(std::make_unique<FakeGraph>("LinearGraph_0", graph_hold)));
   std::thread([] {
     ScopedRuntimeThread thread("vm-cpu-0");
     SleepMs(60000);
@@ -273,8 +272,7 @@ TEST_F(EnvDeathTest, ASecondInterruptEndsTheWait) {
 void UseInForkChild() {
   Env* env = Env::Get();
   CHECK_JUST(env->Start());
-  const GraphHandle handle =
-      CHECK_JUST(env->session()->AddGraph(std::make_unique<FakeGraph>("A")));
+  const GraphHandle handle = CHECK_JUST(env->session()->AddGraph(std::make_unique<FakeGraph>("A")));
   // The closer's thread exists in the parent, and is busy.
   auto* hold = new Hold;
   hold->held = true;

@@ -54,10 +54,9 @@ TEST_F(SessionTest, CloseIsIdempotent) {
   for (int i = 0; i < 3; ++i) { EXPECT_TRUE(session_.CloseGraph(handle).ok()); }
   session_.PostCloseGraph(handle);
   for (int i = 0; i < 3; ++i) { EXPECT_TRUE(session_.Close().ok()); }
-  EXPECT_EQ(recorder_.lines(),
-            (Lines{"create session '1'", "create graph 'G'", "close graph 'G'",
-                   "destructor fake graph 'G'", "destruct graph 'G'", "close session '1'",
-                   "destruct session '1'"}));
+  EXPECT_EQ(recorder_.lines(), (Lines{"create session '1'", "create graph 'G'", "close graph 'G'",
+                                      "destructor fake graph 'G'", "destruct graph 'G'",
+                                      "close session '1'", "destruct session '1'"}));
 }
 
 TEST_F(SessionTest, SessionClosesItsGraphsNewestFirst) {
@@ -66,11 +65,11 @@ TEST_F(SessionTest, SessionClosesItsGraphsNewestFirst) {
   Add("C");
   EXPECT_TRUE(session_.Close().ok());
   EXPECT_EQ(recorder_.lines(),
-            (Lines{"create session '1'", "create graph 'A'", "create graph 'B'",
-                   "create graph 'C'", "close session '1'", "close graph 'C'",
-                   "destructor fake graph 'C'", "destruct graph 'C'", "close graph 'B'",
-                   "destructor fake graph 'B'", "destruct graph 'B'", "close graph 'A'",
-                   "destructor fake graph 'A'", "destruct graph 'A'", "destruct session '1'"}));
+            (Lines{"create session '1'", "create graph 'A'", "create graph 'B'", "create graph 'C'",
+                   "close session '1'", "close graph 'C'", "destructor fake graph 'C'",
+                   "destruct graph 'C'", "close graph 'B'", "destructor fake graph 'B'",
+                   "destruct graph 'B'", "close graph 'A'", "destructor fake graph 'A'",
+                   "destruct graph 'A'", "destruct session '1'"}));
 }
 
 TEST_F(SessionTest, ClosingAGraphLeavesTheSession) {
@@ -148,8 +147,7 @@ TEST_F(SessionTest, ShuttingDownRefusesGraphs) {
   admission_.set_state(EnvState::kClosing);
   Maybe<GraphHandle> refused = session_.AddGraph(std::make_unique<FakeGraph>("B"));
   ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error()->message(),
-            "graph 'B' cannot be used: the runtime is shutting down");
+  EXPECT_EQ(refused.error()->message(), "graph 'B' cannot be used: the runtime is shutting down");
   EXPECT_EQ(ErrorOf(handle), "graph 'A' cannot be used: the runtime is shutting down");
 }
 

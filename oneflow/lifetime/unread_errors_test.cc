@@ -29,8 +29,9 @@ TEST_F(UnreadErrorsTest, ReadErrorsAreNotReported) {
   RegisterRootFailure(read);
   RegisterRootFailure(unread);
   read->MarkRead();
-  EXPECT_EQ(UnreadErrorReport(),
-            "oneflow: an error was never read by the program:\nValueError: [add] expects a friend\n");
+  EXPECT_EQ(
+      UnreadErrorReport(),
+      "oneflow: an error was never read by the program:\nValueError: [add] expects a friend\n");
   unread->MarkRead();
   EXPECT_EQ(UnreadErrorReport(), "");
 }

@@ -11,8 +11,8 @@ namespace {
 
 // The device and dtype are part of the key for the sake of ops without inputs, which take them from
 // their call.
-using Key = std::tuple<const OpDef*, std::vector<char>, std::vector<ValueId>, DataType, DeviceType,
-                       int>;
+using Key =
+    std::tuple<const OpDef*, std::vector<char>, std::vector<ValueId>, DataType, DeviceType, int>;
 
 }  // namespace
 

@@ -35,15 +35,14 @@ TEST(DeadNodesTest, KeepsOnlyWhatOutputsAndUpdatesNeed) {
   const PassResult result = CHECK_JUST(EliminateDeadNodes(g));
   EXPECT_EQ(result.fired, 3);
   CHECK_JUST(result.graph.Verify());
-  EXPECT_EQ(result.graph.ToString(),
-            "graph 'G':\n"
-            "  %0 = input 'x' : float32 (2,) cpu:0\n"
-            "  %1 = input 'y' : float32 (2,) cpu:0\n"
-            "  %3 = captured 'running' : float32 (2,) cpu:0\n"
-            "  %2 = relu(%0) : float32 (2,) cpu:0\n"
-            "  %4 = add(%3, %2) : float32 (2,) cpu:0\n"
-            "  update %3 with %4\n"
-            "  return %2\n");
+  EXPECT_EQ(result.graph.ToString(), "graph 'G':\n"
+                                     "  %0 = input 'x' : float32 (2,) cpu:0\n"
+                                     "  %1 = input 'y' : float32 (2,) cpu:0\n"
+                                     "  %3 = captured 'running' : float32 (2,) cpu:0\n"
+                                     "  %2 = relu(%0) : float32 (2,) cpu:0\n"
+                                     "  %4 = add(%3, %2) : float32 (2,) cpu:0\n"
+                                     "  update %3 with %4\n"
+                                     "  return %2\n");
   static_cast<void>(unused_input);
 }
 
