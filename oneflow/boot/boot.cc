@@ -37,12 +37,11 @@ class VmSubsystem : public lifetime::Subsystem {
 void InstallForkHooks() {
   // The vm drains first, since queued kernels may hold everything that is locked after it.
   lifetime::RegisterForkHooks(
-      ForkOrder::kVm,
-      {[] { Vm::Get()->PrepareFork(TimeOf(Deadline::ForShutdown())); },
-       [] { Vm::Get()->ParentAfterFork(); }, [] { Vm::Get()->ChildAfterFork(); }});
+      ForkOrder::kVm, {[] { Vm::Get()->PrepareFork(TimeOf(Deadline::ForShutdown())); },
+                       [] { Vm::Get()->ParentAfterFork(); }, [] { Vm::Get()->ChildAfterFork(); }});
   lifetime::RegisterForkHooks(
-      ForkOrder::kCompute, {[] { cpu::LockForFork(); }, [] { cpu::UnlockInParent(); },
-                            [] { cpu::ResetInChild(); }});
+      ForkOrder::kCompute,
+      {[] { cpu::LockForFork(); }, [] { cpu::UnlockInParent(); }, [] { cpu::ResetInChild(); }});
   const auto allocator = GetAllocator(Device());
   if (!allocator.ok()) { return; }
   Allocator* pool = allocator.value();

@@ -5,19 +5,11 @@
 namespace oneflow {
 
 namespace {
-struct Info {
-  const char* name;
-  size_t size;
-};
-constexpr Info kInfo[kNumDataTypes] = {
-    {"bool", 1},  {"uint8", 1},   {"int8", 1},     {"int16", 2},   {"int32", 4},
-    {"int64", 8}, {"float16", 2}, {"bfloat16", 2}, {"float32", 4}, {"float64", 8},
-};
+constexpr const char* kNames[kNumDataTypes] = {"bool",  "uint8",   "int8",     "int16",   "int32",
+                                               "int64", "float16", "bfloat16", "float32", "float64"};
 }  // namespace
 
-size_t SizeOf(DataType dtype) { return kInfo[static_cast<int>(dtype)].size; }
-
-const char* DataTypeName(DataType dtype) { return kInfo[static_cast<int>(dtype)].name; }
+const char* DataTypeName(DataType dtype) { return kNames[static_cast<int>(dtype)]; }
 
 DataType PromoteTypes(DataType a, DataType b) {
   if (a == b) { return a; }

@@ -25,7 +25,10 @@ enum class DataType : uint8_t {
 inline constexpr int kNumDataTypes = 10;
 
 // Bytes of one element.
-size_t SizeOf(DataType dtype);
+constexpr size_t SizeOf(DataType dtype) {
+  constexpr size_t kSizes[kNumDataTypes] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+  return kSizes[static_cast<int>(dtype)];
+}
 // "float32", "int64", "bool", ...: the name as users read and write it.
 const char* DataTypeName(DataType dtype);
 

@@ -41,11 +41,13 @@ void Storage::FreeMemory() {
     return;
   }
   if (block_ == nullptr) { return; }
-  if (last_write_.stream == home_ && first_read_.stream == home_ && more_reads_.empty()) {
+  const bool elsewhere = (last_write_.seq != 0 && last_write_.stream != home_) ||
+                         (first_read_.seq != 0 && first_read_.stream != home_);
+  if (!elsewhere && more_reads_.empty()) {
     // The pool must know of queued uses on the home stream too: they do not hold back reuse there,
     // but until they have passed the memory cannot go back to the system.
     const StreamPoint last{std::max(last_write_.seq, first_read_.seq), home_};
-    allocator_->Free(block_, &last, 1);
+    allocator_->Free(block_, &last, last.seq == 0 ? 0 : 1);
   } else {
     FreeAcrossStreams();
   }

@@ -100,6 +100,17 @@ Py_ssize_t TensorLength(PyObject* self) {
   return static_cast<Py_ssize_t>(x->shape()[0]);
 }
 
+PyObject* SequenceItem(PyObject* self, Py_ssize_t index) {
+  const TensorPtr& x = TensorValue(self);
+  // What iteration ends with: no message is wanted.
+  if (x->ndim() > 0 && index >= x->shape()[0]) {
+    PyErr_SetNone(PyExc_IndexError);
+    return nullptr;
+  }
+  PyRef key = PyRef::Steal(PyLong_FromSsize_t(index));
+  return key ? GetItem(self, key.get()) : nullptr;
+}
+
 PyObject* GetItem(PyObject* self, PyObject* key) {
   return WrapResult(Index(TensorValue(self), key));
 }

@@ -31,6 +31,7 @@ PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs);
 
 // indexing.cc: x[...], iteration, len.
 Py_ssize_t TensorLength(PyObject* self);
+PyObject* SequenceItem(PyObject* self, Py_ssize_t index);
 PyObject* GetItem(PyObject* self, PyObject* key);
 int SetItem(PyObject* self, PyObject* key, PyObject* value);
 PyObject* TensorIter(PyObject* self);

@@ -111,7 +111,15 @@ PyObject* GetVersion(PyObject* self, void*) {
 }
 PyObject* GetTranspose(PyObject* self, void*) { return WrapResult(functional::t(T(self))); }
 
+// What has a __dict__ can be part of a cycle: from now on the collector looks at it.
+PyObject* GetDict(PyObject* self, void*) {
+  PyObject* dict = PyObject_GenericGetDict(self, nullptr);
+  if (dict != nullptr && PyObject_GC_IsTracked(self) == 0) { PyObject_GC_Track(self); }
+  return dict;
+}
+
 PyGetSetDef getset[] = {
+    {"__dict__", GetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"shape", GetShape, nullptr, "Size: the dimensions.", nullptr},
     {"dtype", GetDtype, nullptr, "The element type.", nullptr},
     {"device", GetDevice, nullptr, "Where the data lives.", nullptr},
@@ -258,6 +266,8 @@ PyType_Slot slots[] = {
     {Py_nb_int, reinterpret_cast<void*>(TensorInt)},
     {Py_nb_float, reinterpret_cast<void*>(TensorFloat)},
     {Py_nb_index, reinterpret_cast<void*>(TensorIndex)},
+    {Py_sq_length, reinterpret_cast<void*>(TensorLength)},
+    {Py_sq_item, reinterpret_cast<void*>(SequenceItem)},
     {Py_mp_length, reinterpret_cast<void*>(TensorLength)},
     {Py_mp_subscript, reinterpret_cast<void*>(GetItem)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)},
