@@ -49,7 +49,7 @@ def _of_place(place: Place, function: str) -> Seen:
 
 def _of_frame(frame: FrameType) -> Seen:
     code: CodeType = frame.f_code
-    if not _HAS_COLUMNS:
+    if sys.version_info < (3, 11):
         line = frame.f_lineno
         return Seen(code.co_filename, code.co_name, code.co_firstlineno if line is None else line)
     positions = itertools.islice(code.co_positions(), frame.f_lasti // 2, None)

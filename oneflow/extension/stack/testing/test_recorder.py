@@ -18,6 +18,7 @@ import types
 import weakref
 import zipfile
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import stack_testing as st
@@ -117,7 +118,8 @@ def test_positions_of_every_instruction_of_the_library() -> None:
     modules = [m for m in list(sys.modules.values()) if isinstance(m, types.ModuleType)]
     count = 0
     for code in itertools.islice(_codes(modules), 3000):
-        if _HAS_COLUMNS:
+        expected: list[tuple[int, ...]]
+        if sys.version_info >= (3, 11):
             expected = [tuple(-1 if x is None else x for x in p) for p in code.co_positions()]
         else:
             expected = _lines(code)
@@ -131,8 +133,8 @@ def test_positions_of_every_instruction_of_the_library() -> None:
     assert count > 20000
 
 
-def _lines(code: types.CodeType) -> list[tuple[int]]:
-    lines = [(-1,)] * (len(code.co_code) // 2)
+def _lines(code: types.CodeType) -> list[tuple[int, ...]]:
+    lines: list[tuple[int, ...]] = [(-1,)] * (len(code.co_code) // 2)
     for begin, end, line in code.co_lines():
         for unit in range(begin // 2, end // 2):
             lines[unit] = (-1 if line is None else line,)
@@ -484,7 +486,7 @@ def test_a_frame_whose_trace_function_runs() -> None:
     """Tracing and profiling change the interpreter's loop, not the answer."""
     seen = []
 
-    def trace(frame: types.FrameType, event: str, arg: object) -> object:
+    def trace(frame: types.FrameType, event: str, arg: object) -> Any:
         seen.append(event)
         return trace
 
