@@ -76,7 +76,7 @@ def _section(title: str, items: list[str]) -> list[str]:
 
 
 def reference(families: dict[str, list[Row]]) -> str:
-    """docs/ops.md."""
+    """docs/reference/ops.md."""
     rows = [row for family in families.values() for row in family]
     lines = [
         "# Ops",

@@ -1,4 +1,4 @@
-"""Renews the committed files that come from the op table: docs/ops.md and python/oneflow/_C.pyi.
+"""Renews the committed files that come from the op table: docs/reference/ops.md and python/oneflow/_C.pyi.
 
 Run it by `tools/bazel run //tools/gen:update`.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from tools.gen.main import generate, load_families
 from tools.gen.yaml_lines import TableError
 
-COMMITTED = {"reference": "docs/ops.md", "stubs": "python/oneflow/_C.pyi"}
+COMMITTED = {"reference": "docs/reference/ops.md", "stubs": "python/oneflow/_C.pyi"}
 
 
 def contents(root: Path) -> dict[str, str]:
