@@ -272,7 +272,9 @@ Maybe<void> InstallStackRecorder() {
   if (!EnvBool("ONEFLOW_PYTHON_STACK_GETTER", true) && !EnvBool("ONEFLOW_DEBUG", false)) {
     return Ok();
   }
-  CHECK_OR_RETURN(PyGILState_Check() != 0, "[stack recorder] expects the GIL at its installation");
+  const PyThreadState* state = PyThreadState_GetUnchecked();
+  CHECK_OR_RETURN(state != nullptr, "[stack recorder] expects to be installed with the GIL held");
+  if (state->interp != PyInterpreterState_Main()) { return Ok(); }
   const int64_t bytes = EnvInt64("ONEFLOW_TEST_STACK_TABLE_BYTES", kTableBytes);
   auto* made = new Recorder(!LayoutIsKnown(), static_cast<size_t>(std::max<int64_t>(bytes, 0)));
   recorder.store(made, std::memory_order_release);

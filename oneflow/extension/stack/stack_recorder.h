@@ -23,7 +23,8 @@ namespace oneflow {
 
 // Creates the recorder and makes it the StackSource; a second call does nothing. Takes under a
 // millisecond: it runs a few lines of Python to check the walk against the public API.
-// REQUIRES: the GIL, in the main interpreter.
+// In another interpreter than the main one it does nothing: code objects there may die with it.
+// REQUIRES: the GIL.
 Maybe<void> InstallStackRecorder();
 
 struct StackRecorderStats {
