@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 
 def write(path: str, fill: Callable[[BinaryIO], None]) -> None:
@@ -21,11 +21,19 @@ def write(path: str, fill: Callable[[BinaryIO], None]) -> None:
         mode = _mode_of(target)
         if mode is not None and not stat.S_ISREG(mode):
             with open(target, "wb") as stream:
-                fill(stream)
+                fill(cast(BinaryIO, _Forward(stream)))
             return
         _replace(target, mode, fill)
     except OSError as error:
         raise _explained(error, path) from error
+
+
+class _Forward:
+    """A stream that can only go on: what a pipe or a device tells of its position means nothing."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.write = stream.write
+        self.flush = stream.flush
 
 
 def _mode_of(target: str) -> int | None:

@@ -402,7 +402,10 @@ class _Decoder:
         return array[()]
 
     def _decode_size(self, value: Any, depth: int) -> Any:
-        return Size(self._items(value, depth))
+        sizes = self._items(value, depth)
+        if not all(type(n) is int for n in sizes):
+            raise CheckpointError("a size has something else than whole numbers")
+        return Size(sizes)
 
     def _decode_bytes(self, value: Any, depth: int) -> Any:
         return bytes.fromhex(value)
@@ -418,7 +421,7 @@ class _Decoder:
         return DTYPES[value]
 
     def _decode_device(self, value: Any, depth: int) -> Any:
-        kind, _, index = value.partition(":")
+        kind, _, index = str(value).partition(":")
         return _oneflow_internal.device(kind, int(index))
 
 

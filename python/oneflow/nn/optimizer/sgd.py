@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oneflow import _oneflow_internal
+from oneflow.autograd.autograd_mode import no_grad
 from oneflow.framework.creation import empty_like
 from oneflow.optim.optimizer import Optimizer, check_number
 
@@ -92,8 +93,9 @@ class SGD(Optimizer):
             what the closure returned, or None
         """
         loss = self._evaluate(closure)
-        for group in self.param_groups:
-            self._update(group.options, group.parameters)
+        with no_grad():
+            for group in self.param_groups:
+                self._update(group.options, group.parameters)
         return loss
 
     def _update(self, options: dict[str, Any], parameters: list[Any]) -> None:
@@ -105,7 +107,7 @@ class SGD(Optimizer):
             if gradient is None:
                 continue
             if momentum == 0:
-                _sgd(parameter, gradient, lr, decay, maximize)
+                _sgd(parameter, None, gradient, lr, decay, maximize)
                 continue
             own = state[parameter]
             first = "momentum_buffer" not in own
