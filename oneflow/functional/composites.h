@@ -33,12 +33,8 @@ Maybe<TensorPtr> CopyInto(const TensorPtr& input, const TensorPtr& other);
 // composites_creation.cc
 Maybe<TensorPtr> Zeros(const Dims& size, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> Ones(const Dims& size, OptDtype dtype, OptDevice device);
-Maybe<TensorPtr> ZerosLike(const TensorPtr& input, OptDtype dtype, OptDevice device);
-Maybe<TensorPtr> OnesLike(const TensorPtr& input, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> FullLike(const TensorPtr& input, Scalar value, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> FillInto(const TensorPtr& input, Scalar value);
-Maybe<TensorPtr> ZeroInto(const TensorPtr& input);
-Maybe<TensorPtr> ArangeTo(Scalar end, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> NormalInto(const TensorPtr& input, double mean, double std,
                             const GeneratorPtr& generator);
 Maybe<TensorPtr> UniformInto(const TensorPtr& input, double a, double b,

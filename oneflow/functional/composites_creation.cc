@@ -33,14 +33,6 @@ Maybe<TensorPtr> Ones(const Dims& size, OptDtype dtype, OptDevice device) {
   return full(size, Scalar(1), dtype.value_or(DefaultDtype()), device);
 }
 
-Maybe<TensorPtr> ZerosLike(const TensorPtr& input, OptDtype dtype, OptDevice device) {
-  return FullLike(input, Scalar(0), dtype, device);
-}
-
-Maybe<TensorPtr> OnesLike(const TensorPtr& input, OptDtype dtype, OptDevice device) {
-  return FullLike(input, Scalar(1), dtype, device);
-}
-
 Maybe<TensorPtr> FullLike(const TensorPtr& input, Scalar value, OptDtype dtype, OptDevice device) {
   return full(input->shape(), value, dtype.value_or(input->dtype()),
               device.value_or(input->device()));
@@ -51,12 +43,6 @@ Maybe<TensorPtr> FillInto(const TensorPtr& input, Scalar value) {
   attrs.kernel.value = value;
   JUST(DispatchInplace(kFullOp, &input, 1, &attrs));
   return input;
-}
-
-Maybe<TensorPtr> ZeroInto(const TensorPtr& input) { return FillInto(input, Scalar(0)); }
-
-Maybe<TensorPtr> ArangeTo(Scalar end, OptDtype dtype, OptDevice device) {
-  return arange(Scalar(0), end, Scalar(1), dtype, device);
 }
 
 Maybe<TensorPtr> NormalInto(const TensorPtr& input, double mean, double std,

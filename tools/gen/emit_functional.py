@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.gen.cpp import BANNER, camel, definition, guard, helper_expression, names_in
-from tools.gen.formula import compile_backward
+from tools.gen.formula import compile_backward, compile_composite
 from tools.gen.signature import Param
 from tools.gen.table import Row
 
@@ -63,7 +63,7 @@ def source(rows: list[Row], table: Mapping[str, Row]) -> str:
     ]
     for row in rows:
         if row.composite:
-            lines.append(_composite(row))
+            lines.append(_composite(row, table))
         else:
             lines.append(_functional_op(row, table))
             if not row.inplace_only:
@@ -90,12 +90,13 @@ def _params(row: Row, defaults: bool) -> str:
     return ", ".join(words)
 
 
-def _composite(row: Row) -> str:
-    arguments = ", ".join(p.name for p in row.signature.params)
-    return (
-        f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{\n"
-        f"  return composites::{row.composite}({arguments});\n}}\n"
-    )
+def _composite(row: Row, table: Mapping[str, Row]) -> str:
+    head = f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{\n"
+    if row.composite_function:
+        arguments = ", ".join(p.name for p in row.signature.params)
+        return f"{head}  return composites::{row.composite}({arguments});\n}}\n"
+    statements, result = compile_composite(row, table)
+    return head + "".join(f"  {s}\n" for s in statements) + f"  return {result};\n}}\n"
 
 
 def _functional_op(row: Row, table: Mapping[str, Row]) -> str:

@@ -1,12 +1,17 @@
-"""Backward formulas: a Python-syntax expression in, statements of C++ out.
+"""Formulas of the op table: a Python-syntax expression in, statements of C++ out.
+
+A backward formula, such as
 
     sum_to_shape(scalar_mul(dy, alpha), other.shape)
 
-A name is `dy` (gradient of output 0; `dy1`, ... of the others), an operand of the row (it is saved
-for backward), `out` or `out1`, ... (a saved output), an attribute field, or a parameter that fills
-one as it is. `x.shape`, `x.dtype` and `x.device` of an operand save its meta only. A call calls an
-op of the table; `f(x)[1]` takes one of several results. `zero` alone says that the gradient is
-zero; nothing is computed for it.
+has these names: `dy` (gradient of output 0; `dy1`, ... of the others), an operand of the row (it is
+saved for backward), `out` or `out1`, ... (a saved output), an attribute field, or a parameter that
+fills one as it is. `x.shape`, `x.dtype` and `x.device` of an operand save its meta only. A call
+calls an op of the table; `f(x)[1]` takes one of several results. `zero` alone says that the
+gradient is zero; nothing is computed for it.
+
+The expression of a composite row, `mul(input, input)`, is written alike; its names are the row's
+parameters.
 """
 
 from __future__ import annotations
@@ -50,7 +55,7 @@ def compile_backward(row: Row, rows: Mapping[str, Row]) -> Backward:
         if text.strip() == "zero":
             continue
         index = row.signature.input_index(name)
-        compiler = _Compiler(row, rows, out, name)
+        compiler = _Backward(row, rows, out, name)
         value = compiler.visit(ast.parse(text, mode="eval").body)
         if value.kind != "tensor":
             raise compiler.error(f"`{text}` is no tensor")
@@ -62,26 +67,44 @@ def compile_backward(row: Row, rows: Mapping[str, Row]) -> Backward:
     return out
 
 
+def compile_composite(row: Row, rows: Mapping[str, Row]) -> tuple[list[str], str]:
+    """Translates a composite row's expression: statements, and the result."""
+    compiler = _Composite(row, rows)
+    value = compiler.visit(ast.parse(row.composite, mode="eval").body)
+    if value.kind != ("tensor" if row.signature.outputs == 1 else "tuple"):
+        raise compiler.error(f"`{row.composite}` does not give what the signature says")
+    return compiler.statements, value.cpp
+
+
 class _Compiler:
-    def __init__(self, row: Row, rows: Mapping[str, Row], out: Backward, input_name: str) -> None:
-        self.row, self.rows, self.out, self.input_name = row, rows, out, input_name
+    """Emits one expression; a subclass says what names and attributes mean."""
+
+    def __init__(self, row: Row, rows: Mapping[str, Row]) -> None:
+        self.row, self.rows = row, rows
         self.statements: list[str] = []
-        self.loaded: set[str] = set()
-        self.dys: set[int] = set()
         self.temporaries = 0
 
     def error(self, message: str) -> TableError:
-        backward = self.row.source["backward"]
-        where = backward.where(self.input_name)
-        return TableError(
-            where, f"op `{self.row.name}`, gradient of `{self.input_name}`: {message}"
-        )
+        """An error that says where the expression stands."""
+        raise NotImplementedError
+
+    def name(self, name: str) -> _Value:
+        """What a name stands for."""
+        raise NotImplementedError
+
+    def meta(self, owner: str, field: str) -> _Value:
+        """What `owner.shape` and the like stand for."""
+        raise NotImplementedError
 
     def visit(self, node: ast.expr) -> _Value:
+        """Emits the statements of a node; returns its value."""
         if isinstance(node, ast.Name):
             return self.name(node.id)
         if isinstance(node, ast.Attribute):
-            return self.attribute(node)
+            if not isinstance(node.value, ast.Name) or node.attr not in _META:
+                known = ", ".join(_META)
+                raise self.error(f"`{ast.unparse(node)}`: only {known} of a name are known")
+            return self.meta(node.value.id, node.attr)
         if isinstance(node, ast.Call):
             return self.call(node)
         if isinstance(node, ast.Subscript):
@@ -91,56 +114,8 @@ class _Compiler:
         except ValueError as error:
             raise self.error(f"`{ast.unparse(node)}` is not allowed in a formula") from error
 
-    def name(self, name: str) -> _Value:
-        gradient = re.fullmatch(r"dy(\d?)", name)
-        if gradient:
-            return self.output_gradient(name, int(gradient[1] or 0))
-        index = self.row.signature.input_index(name)
-        if index >= 0:
-            self.out.save_inputs |= 1 << index
-            return self.load(name, f"node.Input({index})")
-        output = re.fullmatch(r"out(\d?)", name)
-        if output:
-            number = self.check_output(int(output[1] or 0))
-            self.out.save_outputs |= 1 << number
-            return self.load(name, f"node.Output({number})")
-        return self.attribute_field(name)
-
-    def output_gradient(self, name: str, number: int) -> _Value:
-        self.dys.add(self.check_output(number))
-        return _Value("dy", "tensor")
-
-    def check_output(self, number: int) -> int:
-        if number >= self.row.signature.outputs:
-            raise self.error(f"there is no output {number}")
-        return number
-
-    def load(self, name: str, call: str) -> _Value:
-        if name not in self.loaded:
-            self.loaded.add(name)
-            self.statements.append(f"const TensorPtr {name} = JUST({call});")
-        return _Value(name, "tensor")
-
-    def attribute_field(self, name: str) -> _Value:
-        for path, source in self.row.attr_fields.items():
-            if path.rpartition(".")[2] == name or source == name:
-                self.out.uses_attrs = True
-                return _Value(f"AttrAsParam(attrs.{path})", "value")
-        raise self.error(f"`{name}` is no operand, output or attribute")
-
-    def attribute(self, node: ast.Attribute) -> _Value:
-        owner = node.value
-        if not isinstance(owner, ast.Name) or node.attr not in _META:
-            raise self.error(f"`{ast.unparse(node)}`: only {', '.join(_META)} of a name are known")
-        index = self.row.signature.input_index(owner.id)
-        if index >= 0:
-            self.out.save_metas |= 1 << index
-            return _Value(f"node.InputMeta({index}).{node.attr}", "value")
-        if re.fullmatch(r"dy\d?", owner.id):
-            return _Value(f"{self.name(owner.id).cpp}->{node.attr}()", "value")
-        raise self.error(f"`{ast.unparse(node)}`: `{owner.id}` is no operand; use dy.{node.attr}")
-
     def subscript(self, node: ast.Subscript) -> _Value:
+        """One of several results."""
         value = self.visit(node.value)
         index = ast.literal_eval(node.slice)
         if value.kind != "tuple" or not isinstance(index, int):
@@ -183,3 +158,86 @@ class _Compiler:
         if param.is_tensor != (value.kind in ("tensor", "tuple")):
             raise self.error(f"`{param.name}` of `{callee.name}` is of type {param.type}")
         return value.cpp
+
+
+class _Backward(_Compiler):
+    """A gradient's formula: names are what the node saved."""
+
+    def __init__(self, row: Row, rows: Mapping[str, Row], out: Backward, input_name: str) -> None:
+        super().__init__(row, rows)
+        self.out, self.input_name = out, input_name
+        self.loaded: set[str] = set()
+        self.dys: set[int] = set()
+
+    def error(self, message: str) -> TableError:
+        backward = self.row.source["backward"]
+        where = backward.where(self.input_name)
+        return TableError(
+            where, f"op `{self.row.name}`, gradient of `{self.input_name}`: {message}"
+        )
+
+    def name(self, name: str) -> _Value:
+        gradient = re.fullmatch(r"dy(\d?)", name)
+        if gradient:
+            return self.output_gradient(name, int(gradient[1] or 0))
+        index = self.row.signature.input_index(name)
+        if index >= 0:
+            self.out.save_inputs |= 1 << index
+            return self.load(name, f"node.Input({index})")
+        output = re.fullmatch(r"out(\d?)", name)
+        if output:
+            number = self.check_output(int(output[1] or 0))
+            self.out.save_outputs |= 1 << number
+            return self.load(name, f"node.Output({number})")
+        return self.attribute_field(name)
+
+    def output_gradient(self, name: str, number: int) -> _Value:
+        self.dys.add(self.check_output(number))
+        return _Value("dy", "tensor")
+
+    def check_output(self, number: int) -> int:
+        if number >= self.row.signature.outputs:
+            raise self.error(f"there is no output {number}")
+        return number
+
+    def load(self, name: str, call: str) -> _Value:
+        if name not in self.loaded:
+            self.loaded.add(name)
+            self.statements.append(f"const TensorPtr {name} = JUST({call});")
+        return _Value(name, "tensor")
+
+    def attribute_field(self, name: str) -> _Value:
+        for path, source in self.row.attr_fields.items():
+            if path.rpartition(".")[2] == name or source == name:
+                self.out.uses_attrs = True
+                return _Value(f"AttrAsParam(attrs.{path})", "value")
+        raise self.error(f"`{name}` is no operand, output or attribute")
+
+    def meta(self, owner: str, field: str) -> _Value:
+        index = self.row.signature.input_index(owner)
+        if index >= 0:
+            self.out.save_metas |= 1 << index
+            return _Value(f"node.InputMeta({index}).{field}", "value")
+        if re.fullmatch(r"dy\d?", owner):
+            return _Value(f"{self.name(owner).cpp}->{field}()", "value")
+        raise self.error(f"`{owner}.{field}`: `{owner}` is no operand; use dy.{field}")
+
+
+class _Composite(_Compiler):
+    """A composite row's expression: names are its parameters."""
+
+    def error(self, message: str) -> TableError:
+        return self.row.error("composite", message)
+
+    def name(self, name: str) -> _Value:
+        param = self.row.signature.param(name)
+        if param is None:
+            raise self.error(f"`{name}` is no parameter")
+        kinds = {"Tensor": "tensor", "Tensor?": "tensor", "Tensor[]": "tuple"}
+        return _Value(name, kinds.get(param.type, "value"))
+
+    def meta(self, owner: str, field: str) -> _Value:
+        value = self.name(owner)
+        if value.kind != "tensor":
+            raise self.error(f"`{owner}.{field}`: `{owner}` is no tensor")
+        return _Value(f"{value.cpp}->{field}()", "value")

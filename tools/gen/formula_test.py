@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from tools.gen.formula import Backward, compile_backward
+import pytest
+
+from tools.gen.formula import Backward, compile_backward, compile_composite
 from tools.gen.table import Row, load_table
+from tools.gen.yaml_lines import TableError
 
 
 def rows() -> dict[str, Row]:
@@ -64,3 +68,29 @@ def test_literals_take_the_type_of_the_parameter() -> None:
         "const TensorPtr t1 = JUST(functional::transpose(dy, -2, -1));",
         "const TensorPtr t2 = JUST(functional::scalar_mul(t1, Scalar(0.5)));",
     ]
+
+
+def test_a_composite_is_an_expression_over_its_parameters() -> None:
+    table = rows()
+    statements, result = compile_composite(table["zeros_like"], table)
+    assert result == "t1"
+    assert statements == [
+        "const TensorPtr t1 = JUST(functional::full_like(input, Scalar(0), dtype, device));"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("mul(input, nothing)", "`nothing` is no parameter"),
+        ("input.shape", "does not give"),
+        ("mul(input, dtype)", "`other` of `mul` is of type Tensor"),
+        ("input + 1", "is not allowed"),
+        ("dtype.shape", "`dtype` is no tensor"),
+    ],
+)
+def test_a_wrong_composite_says_where(text: str, reason: str) -> None:
+    table = rows()
+    row = replace(table["zeros_like"], composite=text)
+    with pytest.raises(TableError, match=r"creation.yaml:\d+: op `zeros_like`: .*" + reason):
+        compile_composite(row, table)

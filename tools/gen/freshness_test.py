@@ -23,4 +23,7 @@ def test_a_stale_file_would_be_noticed(tmp_path: Path) -> None:
     for source in sorted(Path("oneflow/functional/ops").glob("*.yaml")):
         text = source.read_text(encoding="utf-8").replace("Multiplies two tensors", "Muls tensors")
         (rows / source.name).write_text(text, encoding="utf-8")
-    assert update.contents(tmp_path)["docs/reference/ops.md"] != update.contents(Path())["docs/reference/ops.md"]
+    assert (
+        update.contents(tmp_path)["docs/reference/ops.md"]
+        != update.contents(Path())["docs/reference/ops.md"]
+    )

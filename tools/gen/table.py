@@ -89,6 +89,11 @@ class Row:
         """Whether the row has kernels, or is a view; a composite calls other rows."""
         return not self.composite
 
+    @property
+    def composite_function(self) -> bool:
+        """Whether `composite` names a function of composites.h, and is no expression."""
+        return re.fullmatch(r"[A-Z]\w*", self.composite) is not None
+
     def error(self, column: str, message: str) -> TableError:
         """An error about one column of this row."""
         return TableError(self.source.where(column), f"op `{self.name}`: {message}")
@@ -243,8 +248,8 @@ def _check_composite(row: Row) -> None:
     for column in PRIMITIVE_ONLY:
         if column in row.source:
             raise row.error(column, f"a composite row has no `{column}`")
-    if not re.fullmatch(r"[A-Z]\w*", row.composite):
-        raise row.error("composite", "expects the name of a function of composites.h")
+    if not row.composite_function:
+        _check_python(row, "composite", row.composite)
 
 
 def _read_primitive(row: Row) -> None:

@@ -1,4 +1,4 @@
-"""Renews the committed files that come from the op table: docs/reference/ops.md and python/oneflow/_C.pyi.
+"""Renews what is committed of the op table: docs/reference/ops.md and python/oneflow/_C.pyi.
 
 Run it by `tools/bazel run //tools/gen:update`.
 """

@@ -1,0 +1,167 @@
+"""Scaffolds an op: its row in the op table, with samples, and with --kernel a kernel file.
+
+    tools/new_op square --family elementwise
+    tools/new_op exp --family elementwise --kernel
+
+What it writes builds and passes its tests as it is, for an op that copies its operand; change it
+from there. Needs nothing but Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+_ROW = """
+- name: {name}
+  signature: "{name}(Tensor input) -> Tensor"
+  doc:
+    summary: Copies its operand.
+    formula: "out = input"
+    args: {{input: tensor of any shape}}
+    returns: tensor of input's shape and dtype
+    errors: ["NotImplementedError: no kernel for input's dtype"]
+    example: |
+      >>> flow._C.{name}(flow.tensor([1.0, 2.0])).numpy().tolist()
+      [1.0, 2.0]
+{body}  numpy: "input"
+  samples: {{strategy: elementwise{dtypes}}}
+"""
+
+_COMPOSITE = """\
+  composite: copy(input)
+"""
+
+_PRIMITIVE = """\
+  meta: InferFloatingUnary
+  sbp: SbpElementwise
+  backward: {{input: dy}}
+  kernels: {{cpu: [{name}.cpu.reference]}}
+"""
+
+_KERNEL = """\
+// The kernel {name}: out = input.
+#include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/strided_loop.h"
+#include "oneflow/kernels/kernel.h"
+
+namespace oneflow {{
+namespace cpu {{
+
+namespace {{
+
+template <typename T>
+T Compute(T x) {{
+  return x;
+}}
+
+// Operand 0 is the output, operand 1 the input.
+template <typename T>
+void Loop(const LoopRun& run, const void*) {{
+  for (int64_t i = 0; i < run.n; ++i) {{
+    const T x = *reinterpret_cast<const T*>(run.data[1] + i * run.strides[1]);
+    *reinterpret_cast<T*>(run.data[0] + i * run.strides[0]) = Compute(x);
+  }}
+}}
+
+const char* Accept(const KernelCall& call) {{
+  const DataType dtype = call.inputs[0].dtype;
+  const bool known = dtype == DataType::kFloat || dtype == DataType::kDouble;
+  return known && call.outputs[0].dtype == dtype ? nullptr : "dtype not supported";
+}}
+
+Maybe<void> Run(const KernelCall& call) {{
+  const ArrayView* operands[] = {{&call.outputs[0], &call.inputs[0]}};
+  const StridedLoop loop(operands, 2);
+  const bool single = call.inputs[0].dtype == DataType::kFloat;
+  loop.Run(call.threads, single ? &Loop<float> : &Loop<double>, nullptr);
+  return Ok();
+}}
+
+// About ten nanoseconds for each element.
+double Cost(const KernelCall& call) {{
+  return ElementwiseCostNs(call) + 10.0 * static_cast<double>(call.outputs[0].Count());
+}}
+
+}}  // namespace
+
+ONEFLOW_REGISTER_KERNEL({name}, {{"{name}.cpu.reference", &Run, &Accept, &Cost}});
+
+}}  // namespace cpu
+}}  // namespace oneflow
+"""
+
+_NEXT = """\
+Next: change what was written; then
+  tools/bazel run //tools/gen:update                 # the reference page and the stubs
+  tools/bazel test //python/tests/ops/... //tools/gen/...
+docs/adding_an_op.md says what each column means."""
+
+
+class Refusal(Exception):
+    """What the user asked cannot be done; the text says why."""
+
+
+def add_row(root: Path, family: str, name: str, kernel: bool) -> Path:
+    """Appends the row to its family; returns the file."""
+    folder = root / "oneflow/functional/ops"
+    path = folder / f"{family}.yaml"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
+        raise Refusal(f"no family `{family}`; there are {known}")
+    for other in sorted(folder.glob("*.yaml")):
+        for number, line in enumerate(other.read_text(encoding="utf-8").splitlines(), 1):
+            if line == f"- name: {name}":
+                raise Refusal(f"`{name}` is in the table already: {other.name}:{number}")
+    body = _PRIMITIVE.format(name=name) if kernel else _COMPOSITE
+    dtypes = ", dtypes: [float32, float64]" if kernel else ""
+    text = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    path.write_text(text + _ROW.format(name=name, body=body, dtypes=dtypes), encoding="utf-8")
+    return path
+
+
+def add_kernel(root: Path, name: str) -> list[Path]:
+    """Writes the kernel file, and its line in the build; returns both."""
+    folder = root / "oneflow/kernels/cpu"
+    kernel, listing = folder / f"{name}.cc", folder / "single_file_kernels.bzl"
+    kernel.write_text(_KERNEL.format(name=name), encoding="utf-8")
+    text = listing.read_text(encoding="utf-8")
+    names = sorted({*re.findall(r'^    "(\w+)",$', text, re.MULTILINE), name})
+    head = text[: text.index("[") + 1]
+    listing.write_text(
+        head + "\n" + "".join(f'    "{n}",\n' for n in names) + "]\n", encoding="utf-8"
+    )
+    return [kernel, listing]
+
+
+def main(arguments: Sequence[str], root: Path) -> int:
+    """Scaffolds; 1 and one line of text when that cannot be done."""
+    parser = argparse.ArgumentParser(
+        prog="tools/new_op", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("name", help="name of the op, as in Python")
+    parser.add_argument("--family", default="elementwise", help="file of the op table")
+    parser.add_argument("--kernel", action="store_true", help="no existing op can express it")
+    options = parser.parse_args(arguments)
+    try:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", options.name):
+            raise Refusal(f"`{options.name}` is no name for an op: use lower case and `_`")
+        if options.kernel and (root / f"oneflow/kernels/cpu/{options.name}.cc").exists():
+            raise Refusal(f"oneflow/kernels/cpu/{options.name}.cc exists already")
+        written = [add_row(root, options.family, options.name, options.kernel)]
+        if options.kernel:
+            written += add_kernel(root, options.name)
+    except Refusal as refusal:
+        print(f"tools/new_op: {refusal}", file=sys.stderr)
+        return 1
+    for path in written:
+        print(f"wrote {path.relative_to(root)}")
+    print(_NEXT)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[2]))
