@@ -1,6 +1,7 @@
 #include "oneflow/common/env_var.h"
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -50,7 +51,7 @@ double EnvDouble(const char* name, double default_value) {
   if (text == nullptr) { return default_value; }
   char* end = nullptr;
   const double value = std::strtod(text, &end);
-  if (end != text && *end == '\0') { return value; }
+  if (end != text && *end == '\0' && !std::isnan(value)) { return value; }
   Complain(name, text, "a number");
   return default_value;
 }

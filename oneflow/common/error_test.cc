@@ -1,0 +1,77 @@
+#include "oneflow/common/error.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace oneflow {
+namespace {
+
+TEST(ErrorTest, MakersSetKindAndMessage) {
+  const std::pair<ErrorPtr, const char*> kMade[] = {
+      {TypeError("[{}] {}", "add", 1), "TypeError"},
+      {ValueError("[{}] {}", "add", 1), "ValueError"},
+      {IndexError("[{}] {}", "add", 1), "IndexError"},
+      {RuntimeError("[{}] {}", "add", 1), "RuntimeError"},
+      {NotImplementedError("[{}] {}", "add", 1), "NotImplementedError"},
+      {OutOfMemoryError("[{}] {}", "add", 1), "OutOfMemoryError"},
+      {InternalError("[{}] {}", "add", 1), "InternalError"},
+      {EnvironmentError("[{}] {}", "add", 1), "EnvironmentError"}};
+  for (const auto& [error, name] : kMade) {
+    EXPECT_STREQ(ErrorKindName(error->kind()), name);
+    EXPECT_EQ(error->message(), "[add] 1");
+    EXPECT_FALSE(error->read());
+    EXPECT_FALSE(error->published());
+  }
+}
+
+TEST(ErrorTest, OnlyABugOfOursShowsFramesAndAsksForAReport) {
+  ErrorPtr bug = InternalError("impossible");
+  bug->AddFrame("vm.cc", 12, "JUST(Issue())");
+  EXPECT_EQ(bug->Describe(),
+            "impossible\nThis is a bug in OneFlow, please report it with the lines below:"
+            "\n  vm.cc:12: JUST(Issue())");
+  ErrorPtr mistake = ValueError("expects 1");
+  mistake->AddFrame("vm.cc", 12, "JUST(Issue())");
+  EXPECT_EQ(mistake->Describe(), "expects 1");
+}
+
+TEST(ErrorTest, PrependKeepsTheMessage) {
+  ErrorPtr error = ValueError("tail");
+  error->PrependMessage("head: ");
+  EXPECT_EQ(error->message(), "head: tail");
+}
+
+// Counts pins.
+class Source : public StackSource {
+ public:
+  Source() { StackSource::Set(this); }
+  ~Source() override { StackSource::Set(nullptr); }
+  StackId Capture() override { return 1; }
+  void Pin(StackId id) override { ++pins[id]; }
+  void Unpin(StackId id) override { --pins[id]; }
+  std::vector<StackFrame> Resolve(StackId) const override { return {}; }
+  bool Evicted(StackId) const override { return false; }
+
+  std::map<StackId, int> pins;
+};
+
+TEST(ErrorTest, PinsItsStackForItsLife) {
+  Source source;
+  {
+    ErrorPtr error = ValueError("x");
+    error->set_stack(5);
+    error->set_stack(5);
+    EXPECT_EQ(source.pins[5], 1);
+    error->set_stack(6);
+    EXPECT_EQ(source.pins[5], 0);
+    EXPECT_EQ(source.pins[6], 1);
+    const ErrorPtr other = error;
+    error.Reset();
+    EXPECT_EQ(source.pins[6], 1);
+  }
+  EXPECT_EQ(source.pins[6], 0);
+}
+
+}  // namespace
+}  // namespace oneflow

@@ -1,0 +1,37 @@
+#include "oneflow/device/allocator.h"
+
+#include <gtest/gtest.h>
+
+namespace oneflow {
+namespace {
+
+TEST(GetAllocatorTest, AMissingDeviceIsAnErrorThatNamesIt) {
+  for (const auto& [device, words] :
+       {std::pair(Device(DeviceType::kCPU, 3), "cpu:3 is not available: there is only cpu:0"),
+        std::pair(Device(DeviceType::kCUDA, 1), "cuda:1 is not available"),
+        std::pair(Device(DeviceType::kCUDA, 4000), "cuda:4000 is not available")}) {
+    Maybe<Allocator*> found = GetAllocator(device);
+    ASSERT_FALSE(found.ok());
+    EXPECT_NE(found.error()->message().find(words), std::string::npos) << found.error()->message();
+  }
+}
+
+class NoMemory : public Allocator {
+ public:
+  Maybe<MemoryBlock*> Allocate(size_t, StreamIndex) override { return OutOfMemoryError("none"); }
+  void Free(MemoryBlock*, const StreamPoint*, int) override {}
+  MemoryStats Stats() const override { return {}; }
+  void ResetPeak() override {}
+  void EmptyCache() override {}
+  void LockForFork() override {}
+  void UnlockAfterFork() override {}
+};
+
+TEST(GetAllocatorTest, FindsWhatABackendOffered) {
+  static NoMemory allocator;
+  RegisterAllocator(Device(DeviceType::kCUDA, 0), &allocator);
+  EXPECT_EQ(CHECK_JUST(GetAllocator(Device(DeviceType::kCUDA, 0))), &allocator);
+}
+
+}  // namespace
+}  // namespace oneflow
