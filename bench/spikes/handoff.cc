@@ -1,12 +1,14 @@
 // What it costs to run a tiny op inline, and to hand it to a worker thread instead.
 //
-// The op adds two floats through a function pointer. Five ways to run it:
+// The op adds two floats through a function pointer. Six ways to run it:
 //   inline         the issuer try-acquires the idle stream (one uncontended atomic) and runs it
 //   mutex+condvar  a bounded queue behind a mutex, the worker waits on a condition variable
 //   ring+futex     a single-producer ring; who finds nothing to do sleeps on a futex at once
 //   ring+spin      the same, but polls for at most 20 us before it sleeps
 //   ring+adaptive  the same, but the limit halves, down to 2 us, each time polling was in vain, and
 //                  is 20 us again once it was not
+//   ring+patient   the worker as in ring+adaptive; the issuer, who waits for a result, polls for at
+//                  most 60 us, which is longer than waking the worker takes
 // Three questions: what the issuer pays for each op, how long issue-and-wait takes, and from which
 // amount of work on a queue is faster than inline. docs/decisions/0002-inline-or-queued.md quotes
 // the answers.
@@ -170,7 +172,8 @@ class CondvarStream : public Stream {
 };
 
 enum class Spin { kNone, kFixed, kAdaptive };
-constexpr int64_t kMaxSpinNs = 20000;
+constexpr int64_t kSpinNs = 20000;
+constexpr int64_t kPatientSpinNs = 60000;
 constexpr int64_t kMinSpinNs = 2000;
 
 // A place where one thread sleeps until another has made progress. The sleeper announces itself in
@@ -178,7 +181,8 @@ constexpr int64_t kMinSpinNs = 2000;
 // `word_`. All four accesses are sequentially consistent, so one of the two always sees the other.
 class Parking {
  public:
-  explicit Parking(Spin spin) : spin_(spin) {}
+  explicit Parking(Spin spin, int64_t spin_ns = kSpinNs)
+      : spin_(spin), max_ns_(spin_ns), limit_ns_(spin_ns) {}
 
   // Returns once `ready()`, which loads with sequential consistency, is true; polls, then sleeps.
   template <typename Ready>
@@ -187,7 +191,7 @@ class Parking {
     if (spin_ != Spin::kNone) {
       const bool found = Poll(ready);
       if (spin_ == Spin::kAdaptive) {
-        limit_ns_ = found ? kMaxSpinNs : std::max(kMinSpinNs, limit_ns_ / 2);
+        limit_ns_ = found ? max_ns_ : std::max(kMinSpinNs, limit_ns_ / 2);
       }
       if (found) return;
     }
@@ -219,16 +223,17 @@ class Parking {
   }
 
   const Spin spin_;
-  int64_t limit_ns_ = kMaxSpinNs;  // the sleeper's
+  const int64_t max_ns_;
+  int64_t limit_ns_;  // the sleeper's
   std::atomic<uint32_t> word_{0};
 };
 
 class RingStream : public Stream {
  public:
-  explicit RingStream(Spin spin)
+  RingStream(Spin worker_spin, Spin issuer_spin, int64_t issuer_spin_ns = kSpinNs)
       : ring_(kCapacity),
-        worker_parking_(spin),
-        issuer_parking_(spin),
+        worker_parking_(worker_spin),
+        issuer_parking_(issuer_spin, issuer_spin_ns),
         worker_([this] { Work(); }) {}
   ~RingStream() override {
     stop_.store(true);
@@ -284,15 +289,19 @@ class RingStream : public Stream {
   std::thread worker_;  // last: starts when the rest exists
 };
 
-enum Mode { kInline, kCondvar, kRingFutex, kRingSpin, kRingAdaptive, kModes };
-const char* const kModeNames[kModes] = {"inline", "mutex+condvar", "ring+futex", "ring+spin",
-                                        "ring+adaptive"};
+enum Mode { kInline, kCondvar, kRingFutex, kRingSpin, kRingAdaptive, kRingPatient, kModes };
+const char* const kModeNames[kModes] = {"inline",    "mutex+condvar", "ring+futex",
+                                        "ring+spin", "ring+adaptive", "ring+patient"};
 
 std::unique_ptr<Stream> MakeStream(int mode) {
-  if (mode == kInline) return std::make_unique<InlineStream>();
-  if (mode == kCondvar) return std::make_unique<CondvarStream>();
-  if (mode == kRingFutex) return std::make_unique<RingStream>(Spin::kNone);
-  return std::make_unique<RingStream>(mode == kRingSpin ? Spin::kFixed : Spin::kAdaptive);
+  switch (mode) {
+    case kInline: return std::make_unique<InlineStream>();
+    case kCondvar: return std::make_unique<CondvarStream>();
+    case kRingFutex: return std::make_unique<RingStream>(Spin::kNone, Spin::kNone);
+    case kRingSpin: return std::make_unique<RingStream>(Spin::kFixed, Spin::kFixed);
+    case kRingAdaptive: return std::make_unique<RingStream>(Spin::kAdaptive, Spin::kAdaptive);
+    default: return std::make_unique<RingStream>(Spin::kAdaptive, Spin::kFixed, kPatientSpinNs);
+  }
 }
 
 // Issues `count` ops, `gap_ns` of other work of the issuer between them, and a wait after each
@@ -418,7 +427,7 @@ int Main(int argc, char** argv) {
            (options.only < 0 || options.only == parameter);
   };
   for (int64_t gap : {0, 1000, 5000, 50000}) {
-    const int count = gap == 0 ? 100000 : gap < 50000 ? 20000 : 4000;
+    const int count = gap == 0 ? 100000 : gap < 50000 ? 20000 : 1000;
     if (wanted("throughput", gap)) Throughput(options, streams, count, gap);
   }
   for (int64_t gap : {0, 5000, 100000}) {

@@ -31,6 +31,11 @@ def test_convolution_layouts(direction: str) -> None:
     assert "nChw16c" in run(str(SPIKES / "conv_layout"), *options)
 
 
+def test_omp_wait() -> None:
+    median, mean = run(str(SPIKES / "omp_wait"), "--child", "1000", "0").split()
+    assert float(median) > 0 and float(mean) > 0
+
+
 def test_binding() -> None:
     script = SPIKES / "binding" / "measure.py"
     path = f"import runpy, sys; sys.path.insert(0, {str(script.parent)!r}); sys.argv = sys.argv[1:]"
