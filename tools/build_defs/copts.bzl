@@ -8,14 +8,21 @@ _WARNINGS = [
 ]
 
 _SANITIZER = {
-    "//tools/build_defs:sanitizer_asan": ["-fsanitize=address", "-fno-omit-frame-pointer"],
-    "//tools/build_defs:sanitizer_tsan": ["-fsanitize=thread", "-fno-omit-frame-pointer"],
+    "//tools/build_defs:sanitizer_asan": ["-fsanitize=address"],
+    "//tools/build_defs:sanitizer_tsan": ["-fsanitize=thread"],
     "//tools/build_defs:sanitizer_ubsan": [
         "-fsanitize=undefined",
         "-fno-sanitize=vptr",
         "-fno-sanitize-recover=undefined",
     ],
     "//conditions:default": [],
+}
+
+# Instrumented code is compiled lightly, and with its assertions; gcc warns wrongly in it.
+_INSTRUMENTED = ["-O1", "-fno-omit-frame-pointer", "-UNDEBUG", "-Wno-maybe-uninitialized"]
+_SANITIZER_COPTS = {
+    name: flags + (_INSTRUMENTED if flags else [])
+    for name, flags in _SANITIZER.items()
 }
 
 # libgomp is not built for the thread sanitizer, which would report its barriers as races.
@@ -38,7 +45,7 @@ COPTS = [
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
-] + _WARNINGS + select(_OPTIMIZE) + select(_OPENMP) + select(_SANITIZER)
+] + _WARNINGS + select(_OPTIMIZE) + select(_OPENMP) + select(_SANITIZER_COPTS)
 
 LINKOPTS = ["-pthread"] + select(_OPENMP) + select(_SANITIZER)
 

@@ -7,6 +7,7 @@ to fail: neither is allowed here.
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -29,8 +30,32 @@ class NoSkips:
             report.longrepr = f"{item.nodeid} was skipped: {report.longrepr}"
 
 
+def preload_sanitizer() -> None:
+    """Starts this program again with the sanitizer's runtime loaded first, as extension modules
+    need.
+
+    The interpreter is not built with a sanitizer; `--config=asan` and `tsan` name theirs in
+    ONEFLOW_SANITIZER.
+    """
+    name = os.environ.pop("ONEFLOW_SANITIZER", "")
+    if name:
+        # libstdc++ too: the runtime looks for its `throw` at the start, and the interpreter is
+        # plain C.
+        libraries = [_library(f"lib{name}.so"), _library("libstdc++.so")]
+        environment = dict(os.environ, LD_PRELOAD=":".join(libraries))
+        os.execve(sys.executable, [sys.executable, *sys.argv], environment)
+
+
+def _library(name: str) -> str:
+    """The path of one of the compiler's own libraries."""
+    command = [os.environ.get("CC") or "gcc", f"-print-file-name={name}"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    return os.path.realpath(result.stdout.strip())
+
+
 def main() -> int:
     """Runs pytest; returns its status."""
+    preload_sanitizer()
     arguments = ["-p", "no:cacheprovider", "-q", "-rf", "--import-mode=importlib"]
     arguments.append(f"--rootdir={os.getcwd()}")
     xml = os.environ.get("XML_OUTPUT_FILE")
