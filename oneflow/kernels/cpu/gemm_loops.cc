@@ -1,6 +1,8 @@
 // Compiled once for each instruction set: see isa.h.
 #include "oneflow/kernels/cpu/gemm_loops.h"
 
+#include "oneflow/kernels/cpu/vector_width.h"
+
 namespace oneflow {
 namespace cpu {
 namespace ONEFLOW_ISA {
@@ -22,13 +24,12 @@ void Pack(void* panel, const void* b, int64_t k, int64_t cols, int64_t row_strid
   }
 }
 
-// kRows rows of c at once: their sums stay in registers.
+// kRows rows of c and two vectors of columns at once: their sums stay in registers.
 template <typename T, int kRows>
-void MultiplyRows(T* c, int64_t c_stride, const T* a, int64_t a_row, int64_t a_col, const T* panel,
+void MultiplyTile(T* c, int64_t c_stride, const T* a, int64_t a_row, int64_t a_col, const T* panel,
                   const T* bias, int64_t cols, int64_t k) {
-  // Two vectors of 64 bytes for each row; narrower instruction sets split them.
-  typedef T Vec __attribute__((vector_size(64)));
-  constexpr int kLanes = 64 / static_cast<int>(sizeof(T));
+  typedef T Vec __attribute__((vector_size(kVectorBytes)));
+  constexpr int kLanes = kVectorLanes<T>;
   Vec sums[kRows][2] = {};
   for (int64_t i = 0; i < k; ++i) {
     Vec b0, b1;
@@ -41,7 +42,7 @@ void MultiplyRows(T* c, int64_t c_stride, const T* a, int64_t a_row, int64_t a_c
     }
   }
   for (int r = 0; r < kRows; ++r) {
-    T row[kWidth<T>];
+    T row[2 * kLanes];
     __builtin_memcpy(row, sums[r], sizeof(row));
     T* out = c + r * c_stride;
     if (bias == nullptr) {
@@ -52,10 +53,22 @@ void MultiplyRows(T* c, int64_t c_stride, const T* a, int64_t a_row, int64_t a_c
   }
 }
 
+template <typename T, int kRows>
+void MultiplyRows(T* c, int64_t c_stride, const T* a, int64_t a_row, int64_t a_col, const T* panel,
+                  const T* bias, int64_t cols, int64_t k) {
+  constexpr int64_t kTile = 2 * kVectorLanes<T>;
+  for (int64_t j = 0; j < cols; j += kTile) {
+    const int64_t now = cols - j < kTile ? cols - j : kTile;
+    MultiplyTile<T, kRows>(c + j, c_stride, a, a_row, a_col, panel + j,
+                           bias == nullptr ? nullptr : bias + j, now, k);
+  }
+}
+
 template <typename T>
 void Multiply(void* c, int64_t c_stride, const void* a, int64_t a_row, int64_t a_col,
               const void* panel, const void* bias, int64_t m, int64_t cols, int64_t k) {
-  constexpr int kBlock = 4;
+  constexpr int kBlock =
+      kVectorBytes == 64 ? 8 : 4;  // two sums for each row, of 32 or 16 registers
   T* to = static_cast<T*>(c);
   const T* x = static_cast<const T*>(a);
   const T* p = static_cast<const T*>(panel);

@@ -189,6 +189,13 @@ std::string Difference(const HostArray& got, const HostArray& want, double toler
 
 namespace {
 
+ArrayView ViewOf(const HostArray* array) {
+  if (array != nullptr) { return array->view(); }
+  ArrayView absent;
+  absent.given = false;
+  return absent;
+}
+
 struct CallData {
   std::vector<ArrayView> inputs;
   std::vector<ArrayView> outputs;
@@ -203,12 +210,6 @@ struct CallData {
     call.num_outputs = static_cast<int>(outputs.size());
     call.attrs = attrs;
     call.threads = threads;
-  }
-  static ArrayView ViewOf(const HostArray* array) {
-    if (array != nullptr) { return array->view(); }
-    ArrayView absent;
-    absent.given = false;
-    return absent;
   }
 };
 
@@ -248,11 +249,39 @@ Maybe<void> Call(const char* kernel, const Arrays& inputs, const Arrays& outputs
   return found->run(call.call);
 }
 
+PreparedCall::PreparedCall(const char* kernel, const Arrays& inputs, const Arrays& outputs,
+                           const void* attrs, int threads)
+    : kernel_(FindKernel(kernel)) {
+  for (const HostArray* array : inputs) { inputs_.push_back(ViewOf(array)); }
+  for (const HostArray* array : outputs) { outputs_.push_back(ViewOf(array)); }
+  call_.inputs = inputs_.data();
+  call_.outputs = outputs_.data();
+  call_.num_inputs = static_cast<int>(inputs_.size());
+  call_.num_outputs = static_cast<int>(outputs_.size());
+  call_.attrs = attrs;
+  call_.threads = threads;
+  const size_t bytes = kernel_->scratch == nullptr ? 0 : kernel_->scratch(call_);
+  call_.scratch = std::aligned_alloc(64, (bytes / 64 + 1) * 64);
+  call_.scratch_bytes = bytes;
+}
+
+PreparedCall::~PreparedCall() { std::free(call_.scratch); }
+
+void PreparedCall::Run() {
+  if (kernel_->accepts != nullptr && kernel_->accepts(call_) != nullptr) { std::abort(); }
+  if (kernel_->cost != nullptr && !(kernel_->cost(call_) >= 0.0)) { std::abort(); }
+  if (kernel_->scratch != nullptr && kernel_->scratch(call_) > call_.scratch_bytes) {
+    std::abort();
+  }
+  CHECK_JUST(kernel_->run(call_));
+}
+
 std::vector<Config> AllConfigs() {
   std::vector<Config> configs;
   for (int isa = 0; isa <= static_cast<int>(BestIsa()); ++isa) {
-    for (int threads : {1, 2}) { configs.push_back({static_cast<Isa>(isa), threads}); }
+    configs.push_back({static_cast<Isa>(isa), 1});
   }
+  configs.push_back({BestIsa(), 2});
   return configs;
 }
 

@@ -82,11 +82,30 @@ const char* Refusal(const char* kernel, const Arrays& inputs, const Arrays& outp
 Maybe<void> Call(const char* kernel, const Arrays& inputs, const Arrays& outputs, const void* attrs,
                  int threads = 1);
 
+// A call that is made again and again: for benchmarks.
+class PreparedCall {
+ public:
+  PreparedCall(const char* kernel, const Arrays& inputs, const Arrays& outputs, const void* attrs,
+               int threads = 1);
+  ~PreparedCall();
+  PreparedCall(const PreparedCall&) = delete;
+  PreparedCall& operator=(const PreparedCall&) = delete;
+
+  // All that the engine does with a kernel: accept, cost, scratch, run.
+  void Run();
+
+ private:
+  const Kernel* kernel_;
+  std::vector<ArrayView> inputs_;
+  std::vector<ArrayView> outputs_;
+  KernelCall call_;
+};
+
 struct Config {
   Isa isa;
   int threads;
 };
-// Each instruction set of this machine, with one and with two threads.
+// Each instruction set of this machine with one thread, and the best with two.
 std::vector<Config> AllConfigs();
 // Uses an instruction set for its life.
 class ScopedIsa {

@@ -166,16 +166,25 @@ size_t OnednnScratch(const KernelCall& call) {
   return p.pack_a_bytes + p.pack_b_bytes + own;
 }
 
+// Operands are packed where they do not lie densely, so that strides cost no more than a copy.
+double OperandCostNs(const KernelCall& call) {
+  double bytes = 0;
+  for (int i = 0; i < call.num_inputs; ++i) {
+    if (call.inputs[i].given) { bytes += BytesOf(call.inputs[i]); }
+  }
+  return MemoryCostNs(bytes + BytesOf(call.outputs[0]));
+}
+
 template <Form form>
 double GemmCost(const KernelCall& call) {
   const MatmulProblem p = Analyse<form>(call);
   const double ns_per_flop = SizeOf(p.dtype) == 4 ? 0.03 : 0.06;
-  return 100.0 + p.Flops() * ns_per_flop + ElementwiseCostNs(call);
+  return 100.0 + p.Flops() * ns_per_flop + OperandCostNs(call);
 }
 
 template <Form form>
 double OnednnCost(const KernelCall& call) {
-  return 700.0 + Analyse<form>(call).Flops() / 100.0 + ElementwiseCostNs(call);
+  return 700.0 + Analyse<form>(call).Flops() / 150.0 + OperandCostNs(call);
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ void ExpectSameAsReference(const std::string& op, const Arrays& in, const HostAr
 }
 
 int64_t PickSize(Rng* rng) {
-  return OneIn(rng, 20) ? 0 : OneIn(rng, 5) ? 1 : Pick(rng, 2, OneIn(rng, 3) ? 100 : 20);
+  return OneIn(rng, 20) ? 0 : OneIn(rng, 5) ? 1 : Pick(rng, 2, OneIn(rng, 2) ? 100 : 20);
 }
 
 Dims With(const Dims& batch, int64_t rows, int64_t cols) {

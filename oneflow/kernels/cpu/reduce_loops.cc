@@ -1,6 +1,8 @@
 // Compiled once for each instruction set: see isa.h.
 #include "oneflow/kernels/cpu/reduce_loops.h"
 
+#include "oneflow/kernels/cpu/vector_width.h"
+
 namespace oneflow {
 namespace cpu {
 namespace ONEFLOW_ISA {
@@ -11,28 +13,63 @@ struct Bool {
   uint8_t v;
 };
 
+// Accumulator types, and how a few elements become one vector of them: __builtin_convertvector,
+// because the compiler does not turn a loop of conversions into one.
+constexpr int kLanes = 16;                   // running sums, whatever the instruction set
+constexpr int kStep = kVectorLanes<double>;  // of which this many are in one vector
+constexpr int kVectors = kLanes / kStep;
+
 template <typename T>
-struct Traits {
+struct Traits {  // integers
   using Acc = uint64_t;
   static Acc Widen(T x) { return static_cast<Acc>(static_cast<int64_t>(x)); }
+  template <typename Vec>
+  static void WidenStep(const T* from, Vec* to) {
+    typedef T Narrow __attribute__((vector_size(kStep * sizeof(T))));
+    typedef int64_t Signed __attribute__((vector_size(kVectorBytes)));
+    Narrow narrow;
+    __builtin_memcpy(&narrow, from, sizeof(narrow));
+    const Signed wide = __builtin_convertvector(narrow, Signed);
+    __builtin_memcpy(to, &wide, sizeof(wide));
+  }
 };
 template <>
 struct Traits<Bool> {
   using Acc = uint64_t;
   static Acc Widen(Bool x) { return x.v != 0; }
+  template <typename Vec>
+  static void WidenStep(const Bool* from, Vec* to) {
+    uint8_t ones[kStep];
+    for (int l = 0; l < kStep; ++l) { ones[l] = from[l].v != 0; }
+    Traits<uint8_t>::WidenStep(ones, to);
+  }
+};
+template <typename T>
+struct FloatTraits {
+  using Acc = double;
+  static Acc Widen(T x) { return x; }
+  template <typename Vec>
+  static void WidenStep(const T* from, Vec* to) {
+    typedef T Narrow __attribute__((vector_size(kStep * sizeof(T))));
+    Narrow narrow;
+    __builtin_memcpy(&narrow, from, sizeof(narrow));
+    *to = __builtin_convertvector(narrow, Vec);
+  }
 };
 template <>
-struct Traits<float> {
-  using Acc = double;
-  static Acc Widen(float x) { return x; }
-};
+struct Traits<float> : FloatTraits<float> {};
 template <>
-struct Traits<double> {
-  using Acc = double;
-  static Acc Widen(double x) { return x; }
-};
+struct Traits<double> : FloatTraits<double> {};
 
-constexpr int kLanes = 16;
+// sums[v] += elements from[v * kStep ...], for all vectors.
+template <typename T, typename Vec>
+void AddLanes(const T* from, Vec* sums) {
+  for (int v = 0; v < kVectors; ++v) {
+    Vec wide;
+    Traits<T>::WidenStep(from + v * kStep, &wide);
+    sums[v] += wide;
+  }
+}
 
 double* Member(Sum* sum, double) { return &sum->d; }
 uint64_t* Member(Sum* sum, uint64_t) { return &sum->u; }
@@ -40,18 +77,11 @@ uint64_t* Member(Sum* sum, uint64_t) { return &sum->u; }
 template <typename T>
 void SumRow(const void* x, int64_t n, Sum* sum) {
   using Acc = typename Traits<T>::Acc;
-  typedef Acc Vec __attribute__((vector_size(64)));
+  typedef Acc Vec __attribute__((vector_size(kVectorBytes)));
   const T* from = static_cast<const T*>(x);
-  Vec sums[2] = {};
+  Vec sums[kVectors] = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    Acc wide[kLanes];
-    for (int l = 0; l < kLanes; ++l) { wide[l] = Traits<T>::Widen(from[i + l]); }
-    Vec v[2];
-    __builtin_memcpy(v, wide, sizeof(v));
-    sums[0] += v[0];
-    sums[1] += v[1];
-  }
+  for (; i + kLanes <= n; i += kLanes) { AddLanes(from + i, sums); }
   Acc lanes[kLanes];
   __builtin_memcpy(lanes, sums, sizeof(lanes));
   for (int l = 0; i + l < n; ++l) { lanes[l] += Traits<T>::Widen(from[i + l]); }
@@ -64,22 +94,15 @@ void SumRow(const void* x, int64_t n, Sum* sum) {
 template <typename T>
 void SumColumns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, Sum* sums) {
   using Acc = typename Traits<T>::Acc;
-  typedef Acc Vec __attribute__((vector_size(64)));
+  typedef Acc Vec __attribute__((vector_size(kVectorBytes)));
   const T* from = static_cast<const T*>(x);
   Acc* to = Member(sums, Acc());
   int64_t j = 0;
   for (; j + kLanes <= cols; j += kLanes) {
-    Vec acc[2];
-    __builtin_memcpy(acc, to + j, sizeof(acc));
-    for (int64_t r = 0; r < rows; ++r) {
-      Acc wide[kLanes];
-      for (int l = 0; l < kLanes; ++l) { wide[l] = Traits<T>::Widen(from[r * row_stride + j + l]); }
-      Vec v[2];
-      __builtin_memcpy(v, wide, sizeof(v));
-      acc[0] += v[0];
-      acc[1] += v[1];
-    }
-    __builtin_memcpy(to + j, acc, sizeof(acc));
+    Vec running[kVectors];
+    __builtin_memcpy(running, to + j, sizeof(running));
+    for (int64_t r = 0; r < rows; ++r) { AddLanes(from + r * row_stride + j, running); }
+    __builtin_memcpy(to + j, running, sizeof(running));
   }
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t k = j; k < cols; ++k) { to[k] += Traits<T>::Widen(from[r * row_stride + k]); }
