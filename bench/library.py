@@ -31,5 +31,7 @@ def start(description: str, *extra: str) -> tuple[Any, Reporter, argparse.Namesp
     args = parser.parse_args()
     reporter = Reporter()
     library = importlib.import_module(args.library)
+    if args.library == "oneflow":  # PyTorch does not count the CPU's memory.
+        reporter.allocator_peak = library.cpu.max_memory_allocated
     reporter.imported()
     return library, reporter, args

@@ -115,9 +115,14 @@ def _median(row: Json, variant: str) -> str:
 
 
 def _memory(row: Json, variant: str) -> str:
-    """Peak bytes of the allocator where a library tells, else resident memory beyond import."""
-    summary = row["variants"].get(variant) or {}
-    held = summary.get("peak_allocator_bytes", summary.get("rss_beyond_import_bytes"))
+    """Peak bytes: the allocators' where every variant tells, else resident beyond the import.
+
+    The two are not mixed in a row: the first leaves out what a library keeps beside its tensors.
+    """
+    summaries = [summary for summary in row["variants"].values() if summary]
+    everyone = all("peak_allocator_bytes" in summary for summary in summaries)
+    figure = "peak_allocator_bytes" if everyone else "rss_beyond_import_bytes"
+    held = (row["variants"].get(variant) or {}).get(figure)
     return NOT_AVAILABLE if held is None else f"{held / 2**20:.1f}"
 
 

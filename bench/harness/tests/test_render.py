@@ -59,6 +59,13 @@ def test_without_pytorch_its_cells_say_so(result: Json) -> None:
     assert line.count("n/a") == 4  # its time, its speed, the target, its memory
 
 
+def test_allocators_are_not_compared_with_resident_memory(result: Json) -> None:
+    del result["rows"][0]["variants"]["pytorch"]["peak_allocator_bytes"]
+    lines = render.render(result).splitlines()
+    assert lines[2].split()[-3:] == ["5.0", "5.0", "5.0"]
+    assert lines[3].split()[-3:] == ["3.0", "3.0", "3.0"]
+
+
 def test_an_interval_without_ends(result: Json) -> None:
     versus = result["rows"][0]["comparisons"][0]
     versus["speed_low"] = versus["speed_high"] = None

@@ -158,6 +158,20 @@ def test_power_equal_programs_on_a_quiet_host_are_called_same() -> None:
     assert sum(collect(row, 0.05) == [SAME] for row in rows) > 95
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_fair_host_is_hardly_ever_called_invalid(host: str) -> None:
+    """The chance that any row of a family is lost to its control is the control's rate."""
+    rng, schedule, names = np.random.default_rng(7), QUICK.schedule(2), ("a", "b")
+    invalid = 0
+    for _ in range(400):
+        data = getattr(synthetic, host)(rng, 2, schedule.pairs[-1])
+        controls = {n: compare(row, QUICK, schedule) for n, row in zip(names, data)}
+        judged = judge(controls, QUICK.control_rate, QUICK.log_tolerance)
+        rows = apply_controls(dict.fromkeys(names, made(WIDE, 1.0)), judged)
+        invalid += any(row.verdict == HOST_INVALID for row in rows.values())
+    assert invalid / 400 <= 0.05 + 4.0 * math.sqrt(0.05 * 0.95 / 400)
+
+
 def test_a_biased_host_is_noticed_by_its_control() -> None:
     """The second process of a pair always runs 3 % slower: both head and control see it."""
     rng, schedule = np.random.default_rng(5), QUICK.schedule(1)
