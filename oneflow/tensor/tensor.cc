@@ -20,6 +20,19 @@ const IntrusivePtr<WeakTensor>& Tensor::Weak() {
   return meta->weak;
 }
 
+namespace {
+
+// Memory that queued instructions still use cannot go back to the system. When there is no other,
+// they are waited for.
+Maybe<StorageRef> AllocateOrWait(Device device, size_t bytes, StreamIndex stream) {
+  Maybe<StorageRef> first = Storage::Allocate(device, bytes, stream);
+  if (first.ok() || first.error()->kind() != ErrorKind::kOutOfMemory) { return first; }
+  JUST(Vm::Get()->WaitForAll());
+  return Storage::Allocate(device, bytes, stream);
+}
+
+}  // namespace
+
 Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dtype, Device device) {
   Stream* stream = JUST(Vm::Get()->StreamFor(device));
   const int64_t bytes = JUST(CheckedBytes(op, shape, dtype));
@@ -31,7 +44,7 @@ Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dty
 }
 
 Maybe<TensorPtr> AllocateTensorFor(const char* op, Stream* stream, size_t bytes, TensorMeta meta) {
-  StorageRef storage = JUST_MSG(Storage::Allocate(meta.device, bytes, stream->index()),
+  StorageRef storage = JUST_MSG(AllocateOrWait(meta.device, bytes, stream->index()),
                                 "[{}] expects memory for a tensor of shape {} and dtype {}", op,
                                 meta.shape, DataTypeName(meta.dtype));
   return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
@@ -42,8 +55,7 @@ Maybe<TensorPtr> AllocateHostTensor(const char* op, const Shape& shape, DataType
   TensorMeta meta;
   meta.SetContiguous(shape);
   meta.dtype = dtype;
-  StorageRef storage =
-      JUST(Storage::Allocate(meta.device, static_cast<size_t>(bytes), kHostStream));
+  StorageRef storage = JUST(AllocateOrWait(meta.device, static_cast<size_t>(bytes), kHostStream));
   return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
 }
 

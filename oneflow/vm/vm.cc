@@ -53,11 +53,11 @@ bool DependenciesPassed(const OpCall& call) {
 }
 
 // Scratch for one call, from the stream's own pool. Freed in stream order, so that it may be given
-// back as soon as the call is issued.
+// back as soon as the call is issued; until the call has run the pool keeps it from the system.
 class Scratch {
  public:
   ~Scratch() {
-    if (block_ != nullptr) { allocator_->Free(block_, nullptr, 0); }
+    if (block_ != nullptr) { allocator_->Free(block_, &last_use, 1); }
   }
   Maybe<void> Provide(OpCall* call) {
     const size_t bytes = call->kernel->scratch(call->call);
@@ -68,6 +68,8 @@ class Scratch {
     call->call.scratch_bytes = bytes;
     return Ok();
   }
+
+  StreamPoint last_use;  // stays zero when the call ran inline
 
  private:
   Allocator* allocator_ = nullptr;
@@ -159,7 +161,7 @@ Maybe<void> Vm::Issue(OpCall* call) {
       return RunInline(*call, small);
     }
   }
-  return Enqueue(*call);
+  return Enqueue(*call, &scratch.last_use);
 }
 
 // REQUIRES the issue lock, and releases it.
@@ -205,7 +207,7 @@ Maybe<void> Vm::WaitUntilReady(const OpCall& call) {
 }
 
 // REQUIRES the issue lock, and releases it.
-Maybe<void> Vm::Enqueue(const OpCall& call) {
+Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued) {
   Stream* stream = call.stream;
   while (stream->Full()) {
     const StreamPoint half{stream->issued() - Stream::kRunAhead / 2, stream->index()};
@@ -223,6 +225,7 @@ Maybe<void> Vm::Enqueue(const OpCall& call) {
     return pushed.error();
   }
   const StreamPoint point = pushed.value();
+  *issued = point;
   for (int i = 0; i < call.num_reads; ++i) { call.reads[i]->RecordRead(point); }
   for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->RecordWrite(point); }
   const bool visible = TouchesVisible(call);
@@ -254,8 +257,13 @@ Maybe<void> Vm::SyncWrite(Storage* storage) {
   return Ok();
 }
 
-Maybe<void> Vm::Sync() {
+Maybe<void> Vm::WaitForAll() {
   for (const StreamPoint& point : LastPoints()) { JUST(Stream::Wait(point)); }
+  return Ok();
+}
+
+Maybe<void> Vm::Sync() {
+  JUST(WaitForAll());
   MutexLock lock(&failures_mutex_);
   ErrorPtr first;
   for (const ErrorPtr& error : failures_) {

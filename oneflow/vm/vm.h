@@ -44,6 +44,8 @@ class Vm {
   Maybe<void> SyncRead(Storage* storage);
   // Also waits for readers: after it the host may write the memory.
   Maybe<void> SyncWrite(Storage* storage);
+  // Waits for every stream. kInterrupted when the host's signal handler raised meanwhile.
+  Maybe<void> WaitForAll();
   // Waits for every stream; then the oldest root error that no sync has returned yet.
   Maybe<void> Sync();
 
@@ -80,7 +82,7 @@ class Vm {
   bool DrawInline(bool small);
   Maybe<void> RunInline(const OpCall& call, bool small);
   Maybe<void> WaitUntilReady(const OpCall& call);
-  Maybe<void> Enqueue(const OpCall& call);
+  Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued);
   std::vector<StreamPoint> LastPoints();
 
   std::atomic<Mode> mode_;

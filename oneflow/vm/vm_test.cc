@@ -46,6 +46,14 @@ Maybe<void> RunScratch(const KernelCall& call) {
   return RunFill(call);
 }
 
+constexpr size_t kLargeScratch = size_t{4} << 20;  // a mapping of its own in the pool
+size_t LargeScratch(const KernelCall&) { return kLargeScratch; }
+Maybe<void> RunLargeScratch(const KernelCall& call) {
+  while (!gate_open.load()) { std::this_thread::yield(); }
+  static_cast<char*>(call.scratch)[kLargeScratch - 1] = 1;
+  return RunFill(call);
+}
+
 double CostTiny(const KernelCall&) { return 100.0; }
 double CostLong(const KernelCall&) { return 15e3; }  // queued, one thread
 size_t FourKilobytes(const KernelCall&) { return 4096; }
@@ -56,6 +64,7 @@ const Kernel kFill{"fill.test", &RunFill, nullptr, &CostTiny, nullptr};
 const Kernel kFail{"fail.test", &RunFail, nullptr, &CostLong, nullptr};
 const Kernel kFailTiny{"fail.tiny", &RunFail, nullptr, &CostTiny, nullptr};
 const Kernel kThrow{"throw.test", &RunThrow, nullptr, &CostTiny, nullptr};
+const Kernel kLarge{"scratch.large", &RunLargeScratch, nullptr, &CostLong, &LargeScratch};
 const Kernel kScratch{"scratch.test", &RunScratch, nullptr, &CostTiny, &FourKilobytes};
 
 // A small vector of floats behind a storage.
@@ -272,6 +281,19 @@ TEST_F(VmTest, ScratchIsProvided) {
     CHECK_JUST(vm_->SyncRead(x.storage.get()));
     EXPECT_EQ(x.data()[0], 2.0f);
   }
+}
+
+TEST_F(VmTest, EmptyingTheCacheLeavesWhatQueuedInstructionsUse) {
+  Allocator* pool = CHECK_JUST(GetAllocator(Device()));
+  gate_open = false;
+  {
+    const Vec x = Make(int64_t{1} << 20);
+    CHECK_JUST(Issue(kLarge, {}, x, {0, 3}));  // waits at the gate
+  }
+  pool->EmptyCache();  // output and scratch are free, but not yet used
+  gate_open = true;
+  CHECK_JUST(vm_->Sync());
+  pool->EmptyCache();
 }
 
 TEST_F(VmTest, RunAheadIsBounded) {

@@ -1,0 +1,88 @@
+#include "oneflow/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "oneflow/device/cpu/cpu_allocator.h"
+#include "oneflow/vm/vm.h"
+
+namespace oneflow {
+namespace {
+
+constexpr int64_t kMiB = int64_t{1} << 20;
+
+class TensorMemoryTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    ::setenv("ONEFLOW_CPU_MEMORY_LIMIT", "64M", 1);
+    RegisterCpuAllocator();
+  }
+  static Maybe<TensorPtr> Bytes(int64_t bytes) {
+    return AllocateTensor("empty", {bytes}, DataType::kUInt8, Device());
+  }
+};
+
+TEST_F(TensorMemoryTest, MoreThanTheLimitIsAnErrorThatNamesOpAndShape) {
+  Maybe<TensorPtr> refused = Bytes(65 * kMiB);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error()->kind(), ErrorKind::kOutOfMemory);
+  EXPECT_EQ(refused.error()->message().rfind(
+                "[empty] expects memory for a tensor of shape (68157440,) and dtype uint8: ", 0),
+            0u)
+      << refused.error()->message();
+}
+
+std::atomic<bool> gate_open{false};
+Maybe<void> RunGated(const KernelCall& call) {
+  while (!gate_open) { std::this_thread::yield(); }
+  call.outputs[0].Data<uint8_t>()[call.outputs[0].Count() - 1] = 1;
+  return Ok();
+}
+const Kernel kGated{"gated", &RunGated, nullptr, [](const KernelCall&) { return 15e3; }};
+
+TEST_F(TensorMemoryTest, MemoryOfQueuedInstructionsIsWaitedFor) {
+  Vm::Get()->SetMode(Vm::Mode::kQueued);
+  TensorPtr tensor = CHECK_JUST(Bytes(40 * kMiB));
+  Storage* storage = tensor->storage();
+  const ArrayView view = {tensor->data(),
+                          tensor->shape().data(),
+                          tensor->strides().data(),
+                          1,
+                          tensor->dtype(),
+                          true,
+                          true};
+  OpCall call;
+  call.op = "gated";
+  call.kernel = &kGated;
+  call.call.outputs = &view;
+  call.call.num_outputs = 1;
+  call.writes = &storage;
+  call.num_writes = 1;
+  call.stream = CHECK_JUST(Vm::Get()->StreamFor(Device()));
+  CHECK_JUST(Vm::Get()->Issue(&call));
+  tensor.Reset();  // free, but still to be written
+  std::thread opener([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gate_open = true;
+  });
+  EXPECT_TRUE(Bytes(50 * kMiB).ok());
+  EXPECT_TRUE(gate_open);
+  opener.join();
+  CHECK_JUST(Vm::Get()->Sync());
+}
+
+TEST_F(TensorMemoryTest, AliasesShareTheStorage) {
+  const TensorPtr x = CHECK_JUST(AllocateTensor("empty", {2, 3}, DataType::kFloat, Device()));
+  const TensorPtr y = x->Alias();
+  EXPECT_EQ(x->storage(), y->storage());
+  EXPECT_EQ(x->data(), y->data());
+  EXPECT_TRUE(x->is_leaf());
+  EXPECT_FALSE(x->requires_grad());
+}
+
+}  // namespace
+}  // namespace oneflow
