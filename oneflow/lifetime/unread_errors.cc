@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <vector>
 
@@ -29,11 +30,13 @@ struct List {
   std::vector<Unread> errors GUARDED_BY(mutex);
   size_t not_kept GUARDED_BY(mutex) = 0;
 };
-// Leaked: errors may be registered while the process exits.
-List& TheList() {
-  static auto* list = new List;
-  return *list;
+// Leaked: errors may be registered while the process exits. Another one after fork(): a thread that
+// does not exist in the child may hold the lock.
+std::atomic<List*>& TheListPointer() {
+  static std::atomic<List*> list{new List};
+  return list;
 }
+List& TheList() { return *TheListPointer().load(std::memory_order_acquire); }
 
 void DropRead(std::vector<Unread>* errors) {
   errors->erase(std::remove_if(errors->begin(), errors->end(),
@@ -101,12 +104,7 @@ std::string UnreadErrorReport() {
   return out;
 }
 
-void ForgetUnreadErrors() {
-  List& list = TheList();
-  MutexLock lock(&list.mutex);
-  list.errors.clear();
-  list.not_kept = 0;
-}
+void ForgetUnreadErrors() { TheListPointer().store(new List, std::memory_order_release); }
 
 }  // namespace lifetime
 }  // namespace oneflow

@@ -28,7 +28,7 @@ void RenderUnreadErrors();
 // What the exit handler would print now; empty when every error has been read.
 std::string UnreadErrorReport();
 
-// In a fork child (the errors are the parent's), and in tests.
+// In a fork child (the errors are the parent's), and in tests. The old ones are leaked.
 void ForgetUnreadErrors();
 
 }  // namespace lifetime
