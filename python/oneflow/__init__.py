@@ -19,8 +19,11 @@ import importlib as _importlib
 import sys as _sys
 from typing import Any as _Any
 
-from oneflow import _oneflow_internal
-from oneflow._oneflow_internal import (
+from oneflow import _extension
+
+_oneflow_internal = _extension.load()
+
+from oneflow._oneflow_internal import (  # noqa: E402
     Generator,
     OutOfMemoryError,
     Size,
@@ -33,8 +36,8 @@ from oneflow._oneflow_internal import (
     set_num_threads,
     tensor,
 )
-from oneflow._version import __version__
-from oneflow.framework import tensor as _tensor_methods
+from oneflow._version import __version__  # noqa: E402
+from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
 # The one exit hook: it waits for what still runs, and ends the threads.
 _atexit.register(_oneflow_internal.shutdown)
