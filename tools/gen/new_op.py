@@ -1,7 +1,7 @@
 """Scaffolds an op: its row in the op table, with samples, and with --kernel a kernel file.
 
     tools/new_op square --family elementwise
-    tools/new_op exp --family elementwise --kernel
+    tools/new_op tanh --family elementwise --kernel
 
 What it writes builds and passes its tests as it is, for an op that copies its operand; change it
 from there. Needs nothing but Python.
@@ -105,17 +105,21 @@ class Refusal(Exception):
     """What the user asked cannot be done; the text says why."""
 
 
-def add_row(root: Path, family: str, name: str, kernel: bool) -> Path:
-    """Appends the row to its family; returns the file."""
+def check_row(root: Path, family: str, name: str) -> None:
+    """Refuses an unknown family, and a name that is taken."""
     folder = root / "oneflow/functional/ops"
-    path = folder / f"{family}.yaml"
-    if not path.exists():
+    if not (folder / f"{family}.yaml").exists():
         known = ", ".join(sorted(p.stem for p in folder.glob("*.yaml")))
         raise Refusal(f"no family `{family}`; there are {known}")
     for other in sorted(folder.glob("*.yaml")):
         for number, line in enumerate(other.read_text(encoding="utf-8").splitlines(), 1):
             if line == f"- name: {name}":
                 raise Refusal(f"`{name}` is in the table already: {other.name}:{number}")
+
+
+def add_row(root: Path, family: str, name: str, kernel: bool) -> Path:
+    """Appends the row to its family; returns the file."""
+    path = root / f"oneflow/functional/ops/{family}.yaml"
     body = _PRIMITIVE.format(name=name) if kernel else _COMPOSITE
     dtypes = ", dtypes: [float32, float64]" if kernel else ""
     text = path.read_text(encoding="utf-8").rstrip("\n") + "\n"
@@ -126,6 +130,9 @@ def add_row(root: Path, family: str, name: str, kernel: bool) -> Path:
 def add_kernel(root: Path, name: str) -> list[Path]:
     """Writes the kernel file, and its line in the build; returns both."""
     folder = root / "oneflow/kernels/cpu"
+    build = folder / "BUILD.bazel"
+    if build.exists() and f'name = "{name}"' in build.read_text(encoding="utf-8"):
+        raise Refusal(f"oneflow/kernels/cpu has a target `{name}` already")
     kernel, listing = folder / f"{name}.cc", folder / "single_file_kernels.bzl"
     kernel.write_text(_KERNEL.format(name=name), encoding="utf-8")
     text = listing.read_text(encoding="utf-8")
@@ -149,11 +156,11 @@ def main(arguments: Sequence[str], root: Path) -> int:
     try:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", options.name):
             raise Refusal(f"`{options.name}` is no name for an op: use lower case and `_`")
+        check_row(root, options.family, options.name)
         if options.kernel and (root / f"oneflow/kernels/cpu/{options.name}.cc").exists():
             raise Refusal(f"oneflow/kernels/cpu/{options.name}.cc exists already")
-        written = [add_row(root, options.family, options.name, options.kernel)]
-        if options.kernel:
-            written += add_kernel(root, options.name)
+        written = add_kernel(root, options.name) if options.kernel else []
+        written.append(add_row(root, options.family, options.name, options.kernel))
     except Refusal as refusal:
         print(f"tools/new_op: {refusal}", file=sys.stderr)
         return 1
