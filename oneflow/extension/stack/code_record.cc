@@ -86,8 +86,11 @@ class ErrorState {
   PyObject* traceback_;
 };
 
+// Borrowed. (PyImport_GetModuleDict ends the process when it is called late during exit.)
+PyObject* Modules() { return PySys_GetObject("modules"); }
+
 PyObject* LinecacheTable() {
-  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* modules = Modules();
   if (modules == nullptr || !PyDict_CheckExact(modules)) { return nullptr; }
   PyObject* linecache = PyDict_GetItemString(modules, "linecache");
   if (linecache == nullptr || !PyModule_Check(linecache)) { return nullptr; }
@@ -109,7 +112,7 @@ PyObject* CachedLines(PyObject* file) {
 
 // Borrowed dict of the module that was loaded from `file`, or nullptr. May run Python code.
 PyObject* ModuleOf(PyObject* file) {
-  PyObject* modules = PyImport_GetModuleDict();
+  PyObject* modules = Modules();
   PyObject* values = modules == nullptr ? nullptr : PyMapping_Values(modules);
   PyObject* found = nullptr;
   for (Py_ssize_t i = 0; values != nullptr && i < PyList_GET_SIZE(values); ++i) {

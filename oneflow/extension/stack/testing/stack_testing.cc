@@ -7,7 +7,8 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <map>
 #include <memory>
@@ -263,6 +264,15 @@ PyObject* PositionOf(PyObject*, PyObject* arguments) {
   return Py_BuildValue("(iiii)", f.line, f.end_line, f.column, f.end_column);
 }
 
+// What a C exit handler can still say, long after the interpreter is gone.
+PyObject* FormatAtExit(PyObject*, PyObject* object) {
+  static StackId id = kNoStack;
+  if (!ParseId(object, &id)) { return nullptr; }
+  StackSource::Get()->Pin(id);
+  std::atexit([] { std::fputs(FormatStack(id).c_str(), stdout); });
+  Py_RETURN_NONE;
+}
+
 PyObject* Current(PyObject*, PyObject*) { return Text(CurrentPythonStack()); }
 
 // Nanoseconds for each of `n` captures from the line that calls.
@@ -329,6 +339,7 @@ PyMethodDef methods[] = {
     {"load_sources", Load, METH_O, ""},
     {"hide_below", HideBelow, METH_O, ""},
     {"position", PositionOf, METH_VARARGS, "position(code, lasti): lines and columns."},
+    {"format_at_exit", FormatAtExit, METH_O, "Prints the stack from a C exit handler."},
     {"current", Current, METH_NOARGS, "CurrentPythonStack()."},
     {"time_capture", TimeCapture, METH_O, "(ns each, checksum) of n captures."},
     {"layout_checks", LayoutChecks, METH_NOARGS, "Which layouts pass the check at installation."},
