@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 BUDGET_SECONDS = 0.25
-ROUNDS = 7
+ROUNDS = 5
 
 REPORT = """
 import json, os, sys, time
@@ -46,11 +46,11 @@ def after(statement: str, **environ: str) -> dict[str, Any]:
     return found
 
 
-def check_budget(statement: str) -> None:
+def check_budget(statement: str, rounds: int = ROUNDS) -> None:
     """Interleaved with NumPy's import, the median difference is within the budget."""
     after("import numpy"), after(statement)  # the files come into the page cache
     own, numpy = [], []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         numpy.append(after("import numpy")["seconds"])
         own.append(after(f"import numpy; {statement}")["seconds"])
     beyond = statistics.median(own) - statistics.median(numpy)
@@ -87,7 +87,8 @@ def test_import_loads_only_what_every_program_needs() -> None:
     found = after("import oneflow")
     late = {"oneflow.nn", "oneflow.optim", "oneflow.utils", "oneflow.cuda", "oneflow.cpu"}
     assert not late & set(found["modules"])
-    assert not {"zipfile", "sklearn", "matplotlib", "torch"} & set(found["others"])
+    before = after("import numpy")["others"]
+    assert not {"zipfile", "sklearn", "matplotlib", "torch"} & set(found["others"]) - set(before)
 
 
 def test_numpy_is_all_it_needs() -> None:
@@ -101,12 +102,9 @@ def test_numpy_is_all_it_needs() -> None:
 
 
 NAMES = [
-    "oneflow._C", "oneflow.autograd", "oneflow.cpu", "oneflow.cuda", "oneflow.framework.dtype",
-    "oneflow.framework.generator", "oneflow.framework.tensor", "oneflow.nn",
-    "oneflow.nn.functional", "oneflow.nn.init", "oneflow.nn.module",
-    "oneflow.nn.modules.container", "oneflow.nn.parameter",
-    "oneflow.optim", "oneflow.optim.optimizer", "oneflow.utils.data",
-    "oneflow.utils.data.dataloader", "oneflow.utils.data.dataset", "oneflow.utils.data.sampler",
+    "oneflow._C", "oneflow.autograd", "oneflow.cpu", "oneflow.cuda", "oneflow.framework.generator",
+    "oneflow.nn.functional", "oneflow.nn.module", "oneflow.nn.modules.container",
+    "oneflow.nn.parameter", "oneflow.optim.optimizer", "oneflow.utils.data.sampler",
 ]  # fmt: skip
 
 
@@ -138,8 +136,10 @@ def test_leaving_at_once_and_after_work() -> None:
 def test_controls() -> None:
     """A slow import, a thread and a library with a GPU's name are each found."""
     with pytest.raises(AssertionError):
-        check_budget(f"time.sleep({BUDGET_SECONDS + 0.05})")
-    thread = "import threading; threading.Thread(target=time.sleep, args=(0.5,)).start()"
+        check_budget(f"time.sleep({2 * BUDGET_SECONDS})", rounds=1)
+    thread = (
+        "import threading; threading.Thread(target=time.sleep, args=(90,), daemon=True).start()"
+    )
     with pytest.raises(AssertionError):
         check_quiet(f"import oneflow; {thread}")
     mapped = (
