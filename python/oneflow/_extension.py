@@ -1,10 +1,10 @@
 """Loads the extension module, with the OpenMP runtime told to wait politely.
 
-Threads of a parallel region wait for each other by polling. libgomp polls for milliseconds by default,
-and while another process has the core, each region then costs a scheduler's time slice. A bounded spin
-costs nothing on an idle machine and is hundreds of times faster on a busy one (the figures are in
-docs/decisions/0002-inline-or-queued.md). libgomp reads the setting once, when it is loaded; whoever has
-chosen a policy keeps it.
+Threads of a parallel region wait for each other by polling. libgomp polls for milliseconds by
+default, and while another process has the core, each region then costs a scheduler's time slice. A
+bounded spin costs nothing on an idle machine and is hundreds of times faster on a busy one (the
+figures are in docs/decisions/0002-inline-or-queued.md). libgomp reads the setting once, when it is
+loaded; whoever has chosen a policy keeps it.
 """
 
 from __future__ import annotations

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow import _oneflow_internal
+from oneflow._oneflow_internal import Tensor
 from oneflow.framework import creation
-
-Tensor = _oneflow_internal.Tensor
 
 
 class Parameter(Tensor):
