@@ -21,12 +21,12 @@ inline __attribute__((always_inline)) To BitCast(From from) {
   return to;
 }
 
-// 2^n for a normal result.
+// 2^n for a normal result; anything for an n out of range, which a NaN brings.
 inline __attribute__((always_inline)) float PowerOfTwo(int32_t n) {
-  return BitCast<float>((n + 127) << 23);
+  return BitCast<float>(static_cast<uint32_t>(n + 127) << 23);
 }
 inline __attribute__((always_inline)) double PowerOfTwo(int64_t n) {
-  return BitCast<double>((n + 1023) << 52);
+  return BitCast<double>(static_cast<uint64_t>(n + 1023) << 52);
 }
 
 // y * 2^n in two steps, so that neither factor leaves the normal range.
