@@ -2,4 +2,5 @@
 
 SINGLE_FILE_KERNELS = [
     "slice_backward",
+    "tanh",
 ]
