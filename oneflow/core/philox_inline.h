@@ -78,8 +78,8 @@ ONEFLOW_PHILOX_INLINE double Log(double x) {
   return e * 0.69314718055994530942 + 2.0 * p;
 }
 
-// Cosine and sine of 2 pi u, u in [0, 1), within 1e-16. u = q / 4 + r with |r| <= 1/8; the series on
-// the small angle, then q quarter turns.
+// Cosine and sine of 2 pi u, u in [0, 1), within 1e-16. u = q / 4 + r with |r| <= 1/8; the series
+// on the small angle, then q quarter turns.
 ONEFLOW_PHILOX_INLINE void CosSinTurns(double u, double* cosine, double* sine) {
   constexpr double kRound = 0x1.8p52;  // adding it rounds to an integer
   const double shifted = u * 4.0 + kRound;

@@ -1,12 +1,12 @@
 // Threads inside one kernel, and the token that keeps kernels from fighting over cores.
 //
 // One compute token exists for each process: only its holder opens a parallel region with more than
-// one thread. A kernel that finds the token taken waits for it (kernels are the only holders, so the
-// wait is bounded by one kernel).
+// one thread. A kernel that finds the token taken waits for it (kernels are the only holders, so
+// the wait is bounded by one kernel).
 //
 // The split of work never depends on how many threads there are: ParallelFor cuts [0, n) into fixed
-// chunks of `grain`, so a reduction that keeps one partial result for each chunk gives the same bits
-// on any machine.
+// chunks of `grain`, so a reduction that keeps one partial result for each chunk gives the same
+// bits on any machine.
 //
 // Threads come from OpenMP. In builds without it (tsan) everything runs on the calling thread.
 #ifndef ONEFLOW_DEVICE_CPU_PARALLEL_H_
@@ -27,8 +27,8 @@ void SetNumThreads(int threads);
 int ThreadsForCost(double cost_ns);
 
 // Held around anything that opens a parallel region with `threads` > 1; free for threads == 1.
-// Sets OpenMP's thread count of the calling thread for its life; another library in the process sees
-// its own again afterwards.
+// Sets OpenMP's thread count of the calling thread for its life; another library in the process
+// sees its own again afterwards.
 class ParallelRegion {
  public:
   explicit ParallelRegion(int threads);

@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                       OpCase{"scalar_add", 1, kAll, DataType::kFloat16, 3.25},
                       OpCase{"scalar_mul", 1, kAll, DataType::kFloat16, -0.75}));
 
-// ---- positive control: the same check finds a kernel with a fault --------------------------------
+// ---- positive control: the same check finds a kernel with a fault -------------------------------
 
 // Right but for one thing: an output of more than 40 elements has its last one halved.
 Maybe<void> RunFaultyAdd(const KernelCall& call) {
@@ -140,7 +140,7 @@ TEST(PositiveControl, FindsStrayWrite) {
   EXPECT_NE(found.find("wrote beside"), std::string::npos) << found;
 }
 
-// ---- in place, dense, long: the path of most calls -----------------------------------------------
+// ---- in place, dense, long: the path of most calls ----------------------------------------------
 
 TEST(Elementwise, InPlace) {
   Rng rng(1);
@@ -190,7 +190,7 @@ TEST(Elementwise, RefusesWhatItCannotDo) {
   EXPECT_EQ(Refusal("eq.cpu.vector", {&i, &i}, {&b}, &attrs), nullptr);
 }
 
-// ---- fill, arange, copy --------------------------------------------------------------------------
+// ---- fill, arange, copy -------------------------------------------------------------------------
 
 template <typename Attrs>
 void ExpectSameAsReference(const std::string& op, const Arrays& in, const HostArray& blank,

@@ -1,8 +1,8 @@
 // The exponential function for loops that the compiler turns into vectors.
 //
 // Range reduction by powers of two (x = n ln 2 + r, |r| <= ln 2 / 2), Taylor's series of e^r. Plain
-// multiplications and additions, so that every instruction set gives the same bits; within 1.5 units
-// in the last place. exp(-inf) = 0, exp(inf) = inf, NaN stays NaN.
+// multiplications and additions, so that every instruction set gives the same bits; within 1.5
+// units in the last place. exp(-inf) = 0, exp(inf) = inf, NaN stays NaN.
 // Included only by files that of_isa_kernels() compiles: everything is in an unnamed namespace.
 #ifndef ONEFLOW_KERNELS_CPU_EXP_H_
 #define ONEFLOW_KERNELS_CPU_EXP_H_

@@ -1,8 +1,8 @@
 // Which instruction set the kernels' loops run with.
 //
 // Files built by of_isa_kernels() are compiled once for each instruction set, into the namespaces
-// baseline, avx2 and avx512, and offer a table of loops in each. The arithmetic is the same, bit for
-// bit; only the speed differs. Choosing is one relaxed load for each kernel call.
+// baseline, avx2 and avx512, and offer a table of loops in each. The arithmetic is the same, bit
+// for bit; only the speed differs. Choosing is one relaxed load for each kernel call.
 //
 // Thread safety: CurrentIsa() from anywhere; SetIsa() is for tests, between kernel calls.
 #ifndef ONEFLOW_KERNELS_CPU_ISA_H_

@@ -30,7 +30,7 @@ DataType PickDtype(Rng* rng, const std::vector<DataType>& dtypes) {
   return dtypes[static_cast<size_t>(Pick(rng, 0, static_cast<int64_t>(dtypes.size()) - 1))];
 }
 
-// ---- HostArray -----------------------------------------------------------------------------------
+// ---- HostArray ----------------------------------------------------------------------------------
 
 HostArray::HostArray(DataType dtype, const Dims& shape)
     : HostArray(dtype, shape, ContiguousStrides(shape)) {}
@@ -113,7 +113,7 @@ bool HostArray::GuardsIntact() const {
   return true;
 }
 
-// ---- random arrays and shapes --------------------------------------------------------------------
+// ---- random arrays and shapes -------------------------------------------------------------------
 
 namespace {
 
@@ -185,7 +185,7 @@ std::string Difference(const HostArray& got, const HostArray& want, double toler
   return "";
 }
 
-// ---- calls ---------------------------------------------------------------------------------------
+// ---- calls --------------------------------------------------------------------------------------
 
 namespace {
 

@@ -29,7 +29,8 @@ struct Extents {
   int64_t tiles() const { return (inner + kSoftmaxTile - 1) / kSoftmaxTile; }
 };
 
-// Calls body(element offset, columns) for each vector (inner == 1), or tile of neighbouring vectors.
+// Calls body(element offset, columns) for each vector (inner == 1), or tile of neighbouring
+// vectors.
 template <typename Body>
 void ForEachTile(const Extents& e, int threads, const Body& body) {
   const int64_t per_tile = std::max<int64_t>(1, e.n * std::min(e.inner, kSoftmaxTile));

@@ -18,8 +18,8 @@ size_t PackedBytes(const ArrayView& view) {
   return Aligned(static_cast<size_t>(view.Count()) * SizeOf(view.dtype));
 }
 
-// Fills in the layout of one rows x cols matrix; false when it is dense in neither order. Strides of
-// dimensions of size 1 mean nothing, and get the value that a dense matrix has.
+// Fills in the layout of one rows x cols matrix; false when it is dense in neither order. Strides
+// of dimensions of size 1 mean nothing, and get the value that a dense matrix has.
 bool DenseLayout(int64_t rows, int64_t cols, int64_t row, int64_t col, MatrixLayout* out) {
   if (cols == 1) { col = 1; }
   if (rows == 1) { row = col == 1 ? cols : 1; }

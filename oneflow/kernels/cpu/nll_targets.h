@@ -1,4 +1,5 @@
-// The targets of nll_loss: walking over them together with the log-probabilities, and checking them.
+// The targets of nll_loss: walking over them together with the log-probabilities, and checking
+// them.
 //
 // Thread safety: values; pure functions. Ownership: borrows the call's arrays.
 #ifndef ONEFLOW_KERNELS_CPU_NLL_TARGETS_H_

@@ -40,7 +40,7 @@ dnnl_engine_t Engine() {
   return engine;
 }
 
-// ---- signatures ----------------------------------------------------------------------------------
+// ---- signatures ---------------------------------------------------------------------------------
 
 struct Signature {
   int64_t fields[15];
@@ -66,7 +66,7 @@ struct SignatureHash {
 
 }  // namespace
 
-// ---- one executable matmul -----------------------------------------------------------------------
+// ---- one executable matmul ----------------------------------------------------------------------
 
 class OnednnMatmul {
  public:
@@ -180,7 +180,7 @@ dnnl_status_t OnednnMatmul::Execute(dnnl_stream_t on, const MatmulPointers& at, 
   return dnnl_primitive_execute(primitive_.get(), on, n, args_.data());
 }
 
-// ---- the caches -----------------------------------------------------------------------------------
+// ---- the caches ---------------------------------------------------------------------------------
 
 namespace {
 

@@ -27,7 +27,7 @@ int64_t CountSplits(const ReducePlan& plan) {
   return std::clamp<int64_t>(elements / kSplitElements, 1, kMaxSplits);
 }
 
-// ---- sums ----------------------------------------------------------------------------------------
+// ---- sums ---------------------------------------------------------------------------------------
 
 struct SumTask {
   const ReducePlan& plan;
@@ -173,7 +173,7 @@ const char* AcceptMean(const KernelCall& call) {
   return IsFloating(call.inputs[0].dtype) ? AcceptSum(call) : "dtype is not floating";
 }
 
-// ---- argmax --------------------------------------------------------------------------------------
+// ---- argmax -------------------------------------------------------------------------------------
 
 struct ArgmaxTask {
   const ReducePlan& plan;

@@ -12,7 +12,7 @@ namespace reference {
 
 namespace {
 
-// ---- nll_loss ------------------------------------------------------------------------------------
+// ---- nll_loss -----------------------------------------------------------------------------------
 
 // The index into (N, C, d...) of class t at a target's index (n, d...).
 Dims WithClass(const Dims& index, int64_t t) {
@@ -93,7 +93,7 @@ Maybe<void> RunNllLossBackward(const KernelCall& call) {
   return Ok();
 }
 
-// ---- sgd_update ----------------------------------------------------------------------------------
+// ---- sgd_update ---------------------------------------------------------------------------------
 
 Maybe<void> RunSgd(const KernelCall& call) {
   const auto& a = call.GetAttrs<SgdUpdateAttrs>();
@@ -118,7 +118,7 @@ Maybe<void> RunSgd(const KernelCall& call) {
   return Ok();
 }
 
-// ---- random numbers ------------------------------------------------------------------------------
+// ---- random numbers -----------------------------------------------------------------------------
 
 // out[i] = draw(block offset + i / 2, i % 2).
 template <typename Draw>

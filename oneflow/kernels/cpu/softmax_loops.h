@@ -1,8 +1,8 @@
 // The dense inner loops of log_softmax and its backward, one table for each instruction set.
 //
-// Rows: the dimension is the innermost one. Columns: `cols` neighbouring vectors, whose elements are
-// `stride` apart, are done together. Sums are taken in double, in an order that depends on the shape
-// alone. Outputs may be the same array as an input. Thread safety: constants.
+// Rows: the dimension is the innermost one. Columns: `cols` neighbouring vectors, whose elements
+// are `stride` apart, are done together. Sums are taken in double, in an order that depends on the
+// shape alone. Outputs may be the same array as an input. Thread safety: constants.
 #ifndef ONEFLOW_KERNELS_CPU_SOFTMAX_LOOPS_H_
 #define ONEFLOW_KERNELS_CPU_SOFTMAX_LOOPS_H_
 

@@ -16,7 +16,7 @@ namespace {
 
 const std::vector<DataType> kFloats = {DataType::kFloat, DataType::kDouble};
 
-// ---- sgd_update ----------------------------------------------------------------------------------
+// ---- sgd_update ---------------------------------------------------------------------------------
 
 SgdUpdateAttrs RandomSgd(Rng* rng) {
   SgdUpdateAttrs attrs;
@@ -78,7 +78,7 @@ TEST(SgdUpdate, MomentumNeedsABuffer) {
   EXPECT_EQ(ran.error()->kind(), ErrorKind::kInternal);
 }
 
-// ---- normal, uniform -----------------------------------------------------------------------------
+// ---- normal, uniform ----------------------------------------------------------------------------
 
 template <typename Attrs>
 void ExpectSameDraws(const std::string& op, const Attrs& attrs) {
@@ -157,7 +157,7 @@ TEST(Normal, RefusesIntegersAndGaps) {
   EXPECT_STREQ(Refusal("normal.cpu.vector", {}, {&gaps}, &attrs), "output is not dense");
 }
 
-// ---- slice_backward, throw_error -----------------------------------------------------------------
+// ---- slice_backward, throw_error ----------------------------------------------------------------
 
 TEST(SliceBackward, PutsDyIntoZeros) {
   Rng rng(2);

@@ -1,7 +1,7 @@
 // The width of one vector register of the instruction set that a file is compiled for.
 //
-// For loops written with the compiler's vector types: wider ones than the registers would go through
-// memory. Included only by files that of_isa_kernels() compiles: in an unnamed namespace.
+// For loops written with the compiler's vector types: wider ones than the registers would go
+// through memory. Included only by files that of_isa_kernels() compiles: in an unnamed namespace.
 #ifndef ONEFLOW_KERNELS_CPU_VECTOR_WIDTH_H_
 #define ONEFLOW_KERNELS_CPU_VECTOR_WIDTH_H_
 
