@@ -120,6 +120,7 @@ void CopyWords(char* dst, int64_t dst_stride, const char* src, int64_t src_strid
 void CopyRun(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int size,
              int64_t n) {
   if (dst_stride == size && src_stride == size) {
+    if (dst == src) { return; }  // an array copied onto itself: memcpy must not see that
     std::memcpy(dst, src, static_cast<size_t>(n * size));
     return;
   }

@@ -13,7 +13,7 @@ namespace {
 Maybe<void> Run(const KernelCall& call) {
   const int64_t delay = call.GetAttrs<ThrowErrorAttrs>().delay_ms;
   if (delay > 0) { std::this_thread::sleep_for(std::chrono::milliseconds(delay)); }
-  return RuntimeError("throw error kernel");
+  return RuntimeError("[throw_error] throw error kernel");
 }
 
 // A delay makes it expensive, so that it is queued; without one it fails where it was issued.

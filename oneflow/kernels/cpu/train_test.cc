@@ -185,7 +185,7 @@ TEST(ThrowError, FailsAfterItsDelay) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
   ASSERT_FALSE(ran.ok());
   EXPECT_EQ(ran.error()->kind(), ErrorKind::kRuntime);
-  EXPECT_EQ(ran.error()->message(), "throw error kernel");
+  EXPECT_EQ(ran.error()->message(), "[throw_error] throw error kernel");
 }
 
 }  // namespace
