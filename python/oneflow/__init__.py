@@ -65,11 +65,6 @@ from oneflow.framework.creation import (  # noqa: E402
     linspace,
     ones,
     ones_like,
-    rand,
-    randint,
-    randn,
-    randn_like,
-    randperm,
     zeros,
     zeros_like,
 )
@@ -87,6 +82,13 @@ from oneflow.framework.generator import (  # noqa: E402
     manual_seed,
     seed,
     set_rng_state,
+)
+from oneflow.framework.random import (  # noqa: E402
+    rand,
+    randint,
+    randn,
+    randn_like,
+    randperm,
 )
 from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
 from oneflow.framework.tensor_str import set_printoptions  # noqa: E402

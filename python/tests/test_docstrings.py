@@ -64,7 +64,9 @@ def public_things(name: str) -> Iterator[tuple[str, Any]]:
 
 # Helpers of the package itself, and what Tensor and the exit hook call by themselves.
 WITHOUT_EXAMPLE = {
+    "oneflow.framework.creation.like",
     "oneflow.framework.creation.sizes_of",
+    "oneflow.framework.creation.with_grad",
     "oneflow.framework.generator.checked_seed",
     "oneflow.framework.serialization.CheckpointError",
     "oneflow.framework.tensor.deepcopy",

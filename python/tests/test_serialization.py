@@ -21,7 +21,7 @@ import pytest
 from tests.support import raises, values
 
 import oneflow as flow
-from oneflow.framework import _atomic_file, _checkpoint_format
+from oneflow.framework import _atomic_file, _checkpoint_write
 from oneflow.framework.serialization import CheckpointError
 
 
@@ -444,14 +444,14 @@ class Full(io.RawIOBase):
 
 @pytest.mark.parametrize("room", [0, 10, 300, 1000, 4000])
 def test_no_space(room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write = _checkpoint_format.write
+    write = _checkpoint_write.write
 
     def write_to_full(stream: Any, *rest: Any) -> None:
         write(Full(stream, room), *rest)
 
     def save(obj: Any, path: Path) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(_checkpoint_format, "write", write_to_full)
+            patch.setattr(_checkpoint_write, "write", write_to_full)
             with raises(OSError, "no space left on the device; what was there is unchanged"):
                 flow.save(obj, path)
             flow.save(obj, path)

@@ -1,4 +1,4 @@
-"""Tensors from sizes: constants, ranges, random numbers.
+"""Tensors from sizes and data: constants, ranges.
 
 Each takes `size` as ints or as one sequence, and the same keywords:
 
@@ -16,7 +16,6 @@ import numpy as np
 from oneflow import _oneflow_internal
 
 _C = _oneflow_internal._C
-Size = _oneflow_internal.Size
 Tensor = _oneflow_internal.Tensor
 
 
@@ -30,7 +29,8 @@ def sizes_of(caller: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     return tuple(value.__index__() for value in size)
 
 
-def _with_grad(tensor: Any, requires_grad: bool) -> Any:
+def with_grad(tensor: Any, requires_grad: bool) -> Any:
+    """The tensor, with `requires_grad` set where asked for."""
     if requires_grad:
         tensor.requires_grad = True
     return tensor
@@ -52,7 +52,7 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         >>> flow.empty(2, 3).shape
         oneflow.Size([2, 3])
     """
-    return _with_grad(_C.empty(sizes_of("empty", size), dtype=dtype, device=device), requires_grad)
+    return with_grad(_C.empty(sizes_of("empty", size), dtype=dtype, device=device), requires_grad)
 
 
 def full(
@@ -79,7 +79,7 @@ def full(
         tensor([1.5000, 1.5000], dtype=oneflow.float32)
     """
     sizes = sizes_of("full", (size,))
-    return _with_grad(_C.full(sizes, fill_value, dtype=dtype, device=device), requires_grad)
+    return with_grad(_C.full(sizes, fill_value, dtype=dtype, device=device), requires_grad)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -91,7 +91,7 @@ def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         tensor([[0., 0.],
                 [0., 0.]], dtype=oneflow.float32)
     """
-    return _with_grad(_C.zeros(sizes_of("zeros", size), dtype=dtype, device=device), requires_grad)
+    return with_grad(_C.zeros(sizes_of("zeros", size), dtype=dtype, device=device), requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
@@ -102,10 +102,11 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
         >>> flow.ones(3)
         tensor([1., 1., 1.], dtype=oneflow.float32)
     """
-    return _with_grad(_C.ones(sizes_of("ones", size), dtype=dtype, device=device), requires_grad)
+    return with_grad(_C.ones(sizes_of("ones", size), dtype=dtype, device=device), requires_grad)
 
 
-def _like(caller: str, other: Any, dtype: Any, device: Any) -> tuple[Any, Any, Any]:
+def like(caller: str, other: Any, dtype: Any, device: Any) -> tuple[Any, Any, Any]:
+    """(size, dtype, device), those of `other` where not given."""
     if not isinstance(other, Tensor):
         raise TypeError(f"[{caller}] expects a Tensor, got {type(other).__name__}")
     dtype = other.dtype if dtype is None else dtype
@@ -122,8 +123,8 @@ def empty_like(
         >>> flow.empty_like(flow.arange(3)).dtype
         oneflow.int64
     """
-    size, dtype, device = _like("empty_like", other, dtype, device)
-    return _with_grad(_C.empty(size, dtype=dtype, device=device), requires_grad)
+    size, dtype, device = like("empty_like", other, dtype, device)
+    return with_grad(_C.empty(size, dtype=dtype, device=device), requires_grad)
 
 
 def full_like(
@@ -140,8 +141,8 @@ def full_like(
         >>> flow.full_like(flow.zeros(2), 3)
         tensor([3., 3.], dtype=oneflow.float32)
     """
-    size, dtype, device = _like("full_like", other, dtype, device)
-    return _with_grad(_C.full(size, fill_value, dtype=dtype, device=device), requires_grad)
+    size, dtype, device = like("full_like", other, dtype, device)
+    return with_grad(_C.full(size, fill_value, dtype=dtype, device=device), requires_grad)
 
 
 def zeros_like(
@@ -154,8 +155,8 @@ def zeros_like(
         >>> flow.zeros_like(flow.ones(2))
         tensor([0., 0.], dtype=oneflow.float32)
     """
-    size, dtype, device = _like("zeros_like", other, dtype, device)
-    return _with_grad(_C.full(size, 0, dtype=dtype, device=device), requires_grad)
+    size, dtype, device = like("zeros_like", other, dtype, device)
+    return with_grad(_C.full(size, 0, dtype=dtype, device=device), requires_grad)
 
 
 def ones_like(
@@ -168,8 +169,8 @@ def ones_like(
         >>> flow.ones_like(flow.arange(2))
         tensor([1, 1], dtype=oneflow.int64)
     """
-    size, dtype, device = _like("ones_like", other, dtype, device)
-    return _with_grad(_C.full(size, 1, dtype=dtype, device=device), requires_grad)
+    size, dtype, device = like("ones_like", other, dtype, device)
+    return with_grad(_C.full(size, 1, dtype=dtype, device=device), requires_grad)
 
 
 def arange(
@@ -196,7 +197,7 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    return _with_grad(_C.arange(start, end, step, dtype=dtype, device=device), requires_grad)
+    return with_grad(_C.arange(start, end, step, dtype=dtype, device=device), requires_grad)
 
 
 def linspace(
@@ -226,7 +227,7 @@ def linspace(
         raise ValueError(f"[linspace] expects steps of at least 0, got {count}")
     dtype = _oneflow_internal.float32 if dtype is None else dtype
     values = np.linspace(float(start), float(end), count)
-    return _with_grad(_oneflow_internal.tensor(values, dtype=dtype, device=device), requires_grad)
+    return with_grad(_oneflow_internal.tensor(values, dtype=dtype, device=device), requires_grad)
 
 
 def eye(
@@ -260,149 +261,7 @@ def eye(
         raise ValueError(f"[eye] expects sizes of at least 0, got ({rows}, {columns})")
     dtype = _oneflow_internal.float32 if dtype is None else dtype
     values = _oneflow_internal.tensor(np.eye(rows, columns), dtype=dtype, device=device)
-    return _with_grad(values, requires_grad)
-
-
-def rand(
-    *size: Any,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Any:
-    """Random numbers, uniform in [0, 1).
-
-    Args:
-        generator: an `oneflow.Generator`; default the default generator
-
-    Raises:
-        TypeError: `dtype` is no floating-point dtype.
-
-    Example:
-        >>> import oneflow as flow
-        >>> x = flow.rand(100)
-        >>> bool(x.numpy().min() >= 0), bool(x.numpy().max() < 1)
-        (True, True)
-    """
-    tensor = _C.rand(sizes_of("rand", size), dtype=dtype, device=device, generator=generator)
-    return _with_grad(tensor, requires_grad)
-
-
-def randn(
-    *size: Any,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Any:
-    """Random numbers of the standard normal distribution.
-
-    Args:
-        generator: an `oneflow.Generator`; default the default generator
-
-    Raises:
-        TypeError: `dtype` is no floating-point dtype.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.randn(2, 3).shape
-        oneflow.Size([2, 3])
-    """
-    tensor = _C.randn(sizes_of("randn", size), dtype=dtype, device=device, generator=generator)
-    return _with_grad(tensor, requires_grad)
-
-
-def randn_like(
-    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Any:
-    """`randn` with the size, and unless given the dtype and device, of `other`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.randn_like(flow.zeros(2, 3)).shape
-        oneflow.Size([2, 3])
-    """
-    size, dtype, device = _like("randn_like", other, dtype, device)
-    return randn(size, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-def _uniform_floats(count: int, generator: Any) -> np.ndarray[Any, Any]:
-    """`count` float64 numbers of [0, 1), in host memory."""
-    numbers = _C.rand((count,), dtype=_oneflow_internal.float64, generator=generator)
-    return np.asarray(numbers.numpy())
-
-
-def randint(
-    low: int,
-    high: Any = None,
-    size: Any = None,
-    *,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Any:
-    """Random integers, uniform in [low, high); `randint(high, size)` starts at 0.
-
-    Args:
-        size: a sequence of ints
-        generator: an `oneflow.Generator`; default the default generator
-
-    Returns:
-        Tensor of `size`, int64 unless `dtype` says otherwise
-
-    Raises:
-        ValueError: `high` is not above `low`, or they are 2**53 or more apart.
-
-    Example:
-        >>> import oneflow as flow
-        >>> set(flow.randint(2, 4, (50,)).tolist()) == {2, 3}
-        True
-    """
-    if size is None:
-        low, high, size = 0, low, high
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"[randint] expects a size in a tuple or list, got {size!r}")
-    low, high = sizes_of("randint", (low, high))
-    if not 0 < high - low < 2**53:
-        raise ValueError(f"[randint] expects low < high < low + 2**53, got {low} and {high}")
-    sizes = sizes_of("randint", (tuple(size),))
-    values = low + np.floor(_uniform_floats(Size(sizes).numel(), generator) * (high - low))
-    dtype = _oneflow_internal.int64 if dtype is None else dtype
-    integers = values.astype(np.int64).reshape(sizes)
-    return _with_grad(_oneflow_internal.tensor(integers, dtype=dtype, device=device), requires_grad)
-
-
-def randperm(
-    n: int,
-    *,
-    generator: Any = None,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Any:
-    """The numbers 0 to n - 1 in random order.
-
-    Args:
-        generator: an `oneflow.Generator`; default the default generator
-
-    Returns:
-        Tensor (n,), int64 unless `dtype` says otherwise
-
-    Raises:
-        ValueError: `n` is negative.
-
-    Example:
-        >>> import oneflow as flow
-        >>> sorted(flow.randperm(4).tolist())
-        [0, 1, 2, 3]
-    """
-    (count,) = sizes_of("randperm", (n,))
-    if count < 0:
-        raise ValueError(f"[randperm] expects n of at least 0, got {count}")
-    order = np.argsort(_uniform_floats(count, generator), kind="stable").astype(np.int64)
-    dtype = _oneflow_internal.int64 if dtype is None else dtype
-    return _with_grad(_oneflow_internal.tensor(order, dtype=dtype, device=device), requires_grad)
+    return with_grad(values, requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:

@@ -16,9 +16,8 @@ import os
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.framework import _atomic_file, _checkpoint_format
-
-CheckpointError = _checkpoint_format.CheckpointError
+from oneflow.framework import _atomic_file, _checkpoint_read, _checkpoint_write
+from oneflow.framework._checkpoint_format import CheckpointError
 
 
 def save(obj: Any, path_or_buffer: Any) -> None:
@@ -43,13 +42,13 @@ def save(obj: Any, path_or_buffer: Any) -> None:
         >>> flow.load(path)
         {'weight': tensor([1., 1.], dtype=oneflow.float32), 'epoch': 3}
     """
-    encoder = _checkpoint_format.Encoder()
+    encoder = _checkpoint_write.Encoder()
     index = encoder.index(obj)
     if hasattr(path_or_buffer, "write"):
-        _checkpoint_format.write(path_or_buffer, index, encoder.arrays)
+        _checkpoint_write.write(path_or_buffer, index, encoder.arrays)
         return
     path = _path("save", path_or_buffer)
-    _atomic_file.write(path, lambda stream: _checkpoint_format.write(stream, index, encoder.arrays))
+    _atomic_file.write(path, lambda stream: _checkpoint_write.write(stream, index, encoder.arrays))
 
 
 def load(path_or_buffer: Any, map_location: Any = None) -> Any:
@@ -76,12 +75,12 @@ def load(path_or_buffer: Any, map_location: Any = None) -> Any:
     """
     device = None if map_location is None else _location(map_location)
     if hasattr(path_or_buffer, "read"):
-        return _checkpoint_format.read(path_or_buffer, "the buffer", device)
+        return _checkpoint_read.read(path_or_buffer, "the buffer", device)
     path = _path("load", path_or_buffer)
     if os.path.isdir(path):
         raise IsADirectoryError(f"[load] expects a file of oneflow.save, got the folder {path!r}")
     with open(path, "rb") as stream:
-        return _checkpoint_format.read(stream, repr(path), device)
+        return _checkpoint_read.read(stream, repr(path), device)
 
 
 def _path(caller: str, value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from oneflow import _oneflow_internal
-from oneflow.framework.creation import randperm
+from oneflow.framework.random import randperm
 
 Tensor = _oneflow_internal.Tensor
 T_co = TypeVar("T_co", covariant=True)

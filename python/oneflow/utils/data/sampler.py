@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from oneflow.framework.creation import randint, randperm
+from oneflow.framework.random import randint, randperm
 
 T_co = TypeVar("T_co", covariant=True)
 _DRAWS_AT_ONCE = 1024
