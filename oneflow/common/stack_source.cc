@@ -112,8 +112,10 @@ ScopedStack::~ScopedStack() { tls_override = {previous_, previous_set_}; }
 std::string FormatStack(StackId id) {
   StackSource* source = StackSource::Get();
   if (id == kNoStack || source == nullptr) { return ""; }
-  if (source->Evicted(id)) { return "  (stack evicted)\n"; }
-  return FormatFrames(source->Resolve(id));
+  // In this order: the stack may be evicted at any moment.
+  const std::vector<StackFrame> frames = source->Resolve(id);
+  if (frames.empty() && source->Evicted(id)) { return "  (stack evicted)\n"; }
+  return FormatFrames(frames);
 }
 
 std::string FormatFrames(const std::vector<StackFrame>& frames) {

@@ -1,10 +1,13 @@
 // stack_testing: the recorder as a Python module, for its tests.
 //
 // record(tag) stands for an op that fails in the background: it captures the stack as an op does and
-// hands the id to a worker, which resolves it at once and never takes the GIL. forget_lines(True)
-// plants the fault of a recorder that keeps one record for each Python frame and overwrites its line.
+// hands the id to a worker, which resolves it at once and never takes the GIL. plant() makes the
+// module err as recorders have erred: with one record for each Python frame, whose line is
+// overwritten, or with one current stack for all threads.
 #include <Python.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -108,8 +111,9 @@ class Worker {
 Worker* worker = nullptr;
 PyObject* oracle = nullptr;
 
-// The planted fault: what each frame recorded, by the frame's address.
-bool forgetting = false;
+std::string planted;
+
+// What each frame recorded, by the frame's address.
 std::map<void*, std::vector<long>> tags_of_frame;
 std::map<void*, StackId> last_of_frame;
 
@@ -146,7 +150,12 @@ PyObject* Stats(PyObject*, PyObject*) {
       static_cast<Py_ssize_t>(s.codes), "evictions", static_cast<Py_ssize_t>(s.evictions));
 }
 
-PyObject* Capture(PyObject*, PyObject*) { return PyLong_FromUnsignedLong(CurrentStack()); }
+PyObject* Capture(PyObject*, PyObject*) {
+  static StackId current = kNoStack;
+  const StackId previous = std::exchange(current, CurrentStack());
+  const bool mixed = planted == "one stack for all threads";
+  return PyLong_FromUnsignedLong(mixed ? previous : current);
+}
 
 PyObject* Nothing(PyObject*, PyObject*) { Py_RETURN_NONE; }
 
@@ -154,7 +163,7 @@ PyObject* Record(PyObject*, PyObject* tag_object) {
   const long tag = PyLong_AsLong(tag_object);
   if (tag == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
   const StackId id = CurrentStack();
-  if (forgetting) {
+  if (planted == "one line for each frame") {
     RecordForgetful(tag, id);
   } else {
     worker->Push(tag, id);
@@ -185,8 +194,10 @@ PyObject* SetOracle(PyObject*, PyObject* callable) {
   Py_RETURN_NONE;
 }
 
-PyObject* ForgetLines(PyObject*, PyObject* on) {
-  forgetting = PyObject_IsTrue(on) == 1;
+PyObject* Plant(PyObject*, PyObject* fault) {
+  const char* text = PyUnicode_AsUTF8(fault);
+  if (text == nullptr) { return nullptr; }
+  planted = text;
   Py_RETURN_NONE;
 }
 
@@ -264,6 +275,28 @@ PyObject* PositionOf(PyObject*, PyObject* arguments) {
   return Py_BuildValue("(iiii)", f.line, f.end_line, f.column, f.end_column);
 }
 
+std::atomic<bool> resolving{false};
+std::thread resolver;
+
+// Resolves `id` again and again on a thread of its own, and lets processes fork meanwhile.
+PyObject* StartResolving(PyObject*, PyObject* object) {
+  static const int once = pthread_atfork(LockStackRecorderForFork, UnlockStackRecorderAfterFork,
+                                         UnlockStackRecorderAfterFork);
+  StackId id;
+  if (once != 0 || !ParseId(object, &id)) { return nullptr; }
+  resolving = true;
+  resolver = std::thread([id] {
+    while (resolving) { Resolve(id); }
+  });
+  Py_RETURN_NONE;
+}
+
+PyObject* StopResolving(PyObject*, PyObject*) {
+  resolving = false;
+  resolver.join();
+  Py_RETURN_NONE;
+}
+
 // What a C exit handler can still say, long after the interpreter is gone.
 PyObject* FormatAtExit(PyObject*, PyObject* object) {
   static StackId id = kNoStack;
@@ -329,7 +362,7 @@ PyMethodDef methods[] = {
     {"record", Record, METH_O, "An op that fails in the background; returns its tag."},
     {"results", Results, METH_NOARGS, "[(tag, frames)] of all records, as the worker saw them."},
     {"set_oracle", SetOracle, METH_O, "Called as oracle(tag) below each record."},
-    {"forget_lines", ForgetLines, METH_O, "Plants the fault of one record for each frame."},
+    {"plant", Plant, METH_O, "Plants a fault by its name; an empty one removes it."},
     {"resolve", ResolveHere, METH_O, "The frames of an id, oldest first."},
     {"format_without_gil", FormatWithoutGil, METH_O, "FormatStack on a thread without the GIL."},
     {"pin", Pin, METH_O, ""},
@@ -339,6 +372,8 @@ PyMethodDef methods[] = {
     {"load_sources", Load, METH_O, ""},
     {"hide_below", HideBelow, METH_O, ""},
     {"position", PositionOf, METH_VARARGS, "position(code, lasti): lines and columns."},
+    {"start_resolving", StartResolving, METH_O, "Resolves an id on a thread, on and on."},
+    {"stop_resolving", StopResolving, METH_NOARGS, ""},
     {"format_at_exit", FormatAtExit, METH_O, "Prints the stack from a C exit handler."},
     {"current", Current, METH_NOARGS, "CurrentPythonStack()."},
     {"time_capture", TimeCapture, METH_O, "(ns each, checksum) of n captures."},

@@ -32,9 +32,9 @@ def test_one_record_for_each_frame_is_found_out(tmp_path: pathlib.Path) -> None:
     """Positive control: a recorder that keeps one line for each frame, and overwrites it."""
     stack_testing.install()
     checker = Checker(tmp_path)
-    stack_testing.forget_lines(True)
+    stack_testing.plant("one line for each frame")
     try:
         right = sum(checker.run(seed) for seed in range(1, 51))
     finally:
-        stack_testing.forget_lines(False)
+        stack_testing.plant("")
     assert right < 25, f"{right} of 50 programs passed with a planted fault"

@@ -10,7 +10,7 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -162,18 +162,16 @@ def test_the_printed_stack_is_pythons() -> None:
     ]
 
 
-def test_threads_have_their_own_stacks() -> None:
-    """Many threads capture at once; each gets its own frames."""
+def _mistakes_of_threads() -> list[object]:
+    """What eight threads that capture at once got and should not have got."""
     barrier = threading.Barrier(8)
     wrong: list[object] = []
 
     def work(index: int) -> None:
-        namespace: dict[str, Callable[[], int]] = {}
-        text = "\n" * index + "def f():\n  return st.capture()"
-        exec(compile(text, f"<thread {index}>", "exec"), {"st": st}, namespace)
+        f = function(f"<thread {index}>", "\n" * index + "def f():\n  return st.capture()")
         barrier.wait()
         for _ in range(3000):
-            frames = st.resolve(namespace["f"]())
+            frames = st.resolve(f())
             if frames[-1][:3] != (f"<thread {index}>", "f", index + 2) or frames[-2][1] != "work":
                 wrong.append(frames)
 
@@ -182,7 +180,22 @@ def test_threads_have_their_own_stacks() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    return wrong
+
+
+def test_threads_have_their_own_stacks() -> None:
+    """Each gets its own frames."""
+    wrong = _mistakes_of_threads()
     assert not wrong, wrong[:1]
+
+
+def test_one_stack_for_all_threads_is_found_out() -> None:
+    """Positive control of the test above."""
+    st.plant("one stack for all threads")
+    try:
+        assert _mistakes_of_threads()
+    finally:
+        st.plant("")
 
 
 def test_a_thread_that_is_not_pythons_has_no_stack() -> None:
@@ -206,23 +219,41 @@ def test_subinterpreters_are_not_recorded() -> None:
     assert out == "True\n1\n"
 
 
-def test_fork() -> None:
-    """A child captures and resolves, old and new stacks."""
-    before = st.capture()
+def _child_captures(before: int) -> str:
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            frames = st.resolve(before)[-1][1], st.resolve(st.capture())[-1][1]
-            os.write(write, repr(frames).encode())
+            frames = last(before), last(st.capture())
+            os.write(write, " ".join(frame[1] for frame in frames).encode())
             status = 0
         finally:
             os._exit(status)
     os.close(write)
-    assert os.waitpid(child, 0)[1] == 0
-    assert os.read(read, 1000).decode() == repr(("test_fork", "test_fork"))
+    text = os.read(read, 1000).decode()
     os.close(read)
+    assert os.waitpid(child, 0)[1] == 0
+    return text
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_fork() -> None:
+    """A child captures and resolves, old and new stacks."""
+    assert _child_captures(st.capture()) == "test_fork _child_captures"
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_fork_while_a_thread_resolves() -> None:
+    """The child does not inherit a lock that its missing thread held."""
+    stack = st.capture()
+    st.start_resolving(stack)
+    try:
+        for _ in range(50):
+            seen = _child_captures(stack)
+            assert seen == "test_fork_while_a_thread_resolves _child_captures"
+    finally:
+        st.stop_resolving()
 
 
 # ---- forms of code
