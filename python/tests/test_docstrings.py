@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import doctest
 import importlib
 import inspect
@@ -32,7 +33,8 @@ def run_examples(name: str) -> tuple[int, str]:
     runner = doctest.DocTestRunner(verbose=False, optionflags=FLAGS)
     report: list[str] = []
     count = 0
-    names = {"flow": flow, "oneflow": flow}  # what the examples of the extension take for granted
+    # What examples take for granted; `float` and the like are not the dtypes of the package's root.
+    names = {**vars(builtins), "flow": flow, "oneflow": flow}
     for test in doctest.DocTestFinder().find(module, name, extraglobs=names):
         count += len(test.examples)
         flow.manual_seed(0)
