@@ -17,12 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-FloatsLike = Sequence[float] | Floats
+FloatsLike = Sequence[float] | npt.NDArray[np.floating[Any]]
 
 # Elements of one block of resampled Walsh averages: 32 MiB of float64.
 _BLOCK_ELEMENTS = 1 << 22

@@ -46,6 +46,7 @@ _WARNINGS = ",".join(
         "native-cc-binary",
         "native-cc-common",
         "native-cc-import",
+        "native-cc-info",
         "native-cc-library",
         "native-cc-test",
         "native-py",
