@@ -156,7 +156,11 @@ Dims RandomShape(Rng* rng, int min_ndim, int max_ndim) {
   if (shape.size() > 0 && OneIn(rng, 8)) {
     shape[static_cast<int>(Pick(rng, 0, shape.size() - 1))] = Pick(rng, 100, 700);
   }
-  if (shape.size() == 1 && OneIn(rng, 8)) { shape[0] = Pick(rng, 30000, 70000); }
+  for (int64_t& size : shape) {
+    if (ElementCount(shape) > 8000) { size = std::min<int64_t>(size, 3); }
+  }
+  if (shape.size() == 1 && OneIn(rng, 16)) { shape[0] = Pick(rng, 30000, 70000); }
+  if (shape.size() == 2 && OneIn(rng, 32)) { shape = {Pick(rng, 150, 250), Pick(rng, 150, 250)}; }
   return shape;
 }
 

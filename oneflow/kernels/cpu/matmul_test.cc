@@ -14,8 +14,9 @@ namespace cpu {
 namespace testing {
 namespace {
 
-const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kDouble, DataType::kInt32,
-                                       DataType::kInt64};
+// float32 three times: it is what oneDNN does.
+const std::vector<DataType> kDtypes = {DataType::kFloat,  DataType::kFloat, DataType::kFloat,
+                                       DataType::kDouble, DataType::kInt32, DataType::kInt64};
 
 double Tolerance(DataType dtype, int64_t k) {
   if (!IsFloating(dtype)) { return 0.0; }
@@ -44,7 +45,10 @@ void ExpectSameAsReference(const std::string& op, const Arrays& in, const HostAr
 }
 
 int64_t PickSize(Rng* rng) {
-  return OneIn(rng, 20) ? 0 : OneIn(rng, 5) ? 1 : Pick(rng, 2, OneIn(rng, 2) ? 100 : 20);
+  return OneIn(rng, 20)  ? 0
+         : OneIn(rng, 8) ? 1
+         : OneIn(rng, 2) ? Pick(rng, 20, 100)
+                         : Pick(rng, 2, 20);
 }
 
 Dims With(const Dims& batch, int64_t rows, int64_t cols) {
@@ -57,7 +61,7 @@ Dims With(const Dims& batch, int64_t rows, int64_t cols) {
 TEST(Matmul, AgreesWithReference) {
   Rng rng(1);
   int by_onednn = 0;
-  for (int trial = 0; trial < 250; ++trial) {
+  for (int trial = 0; trial < 150; ++trial) {
     const DataType dtype = PickDtype(&rng, kDtypes);
     const int64_t m = PickSize(&rng), n = PickSize(&rng), k = PickSize(&rng);
     Dims batch(static_cast<int>(Pick(&rng, 0, 3)), 1);
@@ -75,13 +79,13 @@ TEST(Matmul, AgreesWithReference) {
     ExpectSameAsReference("matmul", {&a, &b}, HostArray(dtype, With(out_batch, m, n)),
                           Tolerance(dtype, k), &by_onednn);
   }
-  EXPECT_GT(by_onednn, 30);
+  EXPECT_GT(by_onednn, 60);
 }
 
 TEST(Linear, AgreesWithReference) {
   Rng rng(2);
   int by_onednn = 0;
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < 120; ++trial) {
     const DataType dtype = PickDtype(&rng, kDtypes);
     const int64_t n = PickSize(&rng), k = PickSize(&rng);
     Dims lead(static_cast<int>(Pick(&rng, 0, 3)), 1);
@@ -99,7 +103,7 @@ TEST(Linear, AgreesWithReference) {
     ExpectSameAsReference("linear", {&x, &w, with_bias ? &bias : nullptr},
                           HostArray(dtype, shape_out), Tolerance(dtype, k), &by_onednn);
   }
-  EXPECT_GT(by_onednn, 30);
+  EXPECT_GT(by_onednn, 60);
 }
 
 TEST(Matmul, LargeEnoughForThreads) {
