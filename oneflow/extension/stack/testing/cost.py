@@ -9,7 +9,7 @@ PyTorch is used where it can be imported, else its rows are left out. Run it on 
 from __future__ import annotations
 
 import _thread
-import importlib
+import importlib.util
 import json
 import os
 import random
@@ -107,15 +107,13 @@ def _plain_python() -> float:
     return (time.perf_counter_ns() - begin) / _CALLS
 
 
-def _variants() -> dict[str, tuple[Capture, tuple]]:
+def _variants(with_torch: bool) -> dict[str, tuple[Capture, tuple]]:
     variants: dict[str, tuple[Capture, tuple]] = {
         "nothing": (st.nothing, ()),
         "capture": (st.capture, ()),
         "capture again": (st.capture, ()),
     }
-    try:
-        importlib.import_module("torch")
-    except ImportError:
+    if not with_torch or importlib.util.find_spec("torch") is None:
         return variants
     profiler = importlib.import_module("torch._C._profiler")
     traceback = importlib.import_module("torch.utils._traceback")
@@ -124,7 +122,7 @@ def _variants() -> dict[str, tuple[Capture, tuple]]:
     return variants
 
 
-def _measure(rounds: int) -> dict[str, list[float]]:
+def _measure(rounds: int, with_torch: bool) -> dict[str, list[float]]:
     """All rows of this process; names are `<depth> <way> <variant>`."""
     st.install()
     times: dict[str, list[float]] = {}
@@ -132,7 +130,7 @@ def _measure(rounds: int) -> dict[str, list[float]]:
     for depth in _DEPTHS:
         if st.stats()["enabled"]:
             assert _at_depth(depth, _check_depth, st.capture, ()) == depth
-        for variant, (capture, arguments) in _variants().items():
+        for variant, (capture, arguments) in _variants(with_torch).items():
             jobs.append((f"{depth} same {variant}", depth, _in_place, capture, arguments))
             if depth > 8:
                 name = f"{depth} five new {variant}"
@@ -185,11 +183,11 @@ def _on_against_off(pairs: int) -> None:
 def main() -> None:
     """Measures, or with --child prints one process's times as JSON."""
     if "--child" in sys.argv:
-        print(json.dumps(_measure(3)))
+        print(json.dumps(_measure(3, with_torch=False)))
         return
     print(f"CPython {sys.version.split()[0]}, ns for each capture: median [quartiles]")
     print("-- beyond a call that does nothing, one process, depth / frames / way")
-    times = _measure(_ROUNDS)
+    times = _measure(_ROUNDS, with_torch=True)
     print(f"public API: {st.stats()['public_api']}; distinct stacks: {st.stats()['stacks']}")
     _beyond_nothing(times)
     print("-- recorder on against off, a process each")
