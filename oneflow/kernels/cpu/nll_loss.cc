@@ -53,20 +53,22 @@ void Forward(const KernelCall& call, const NllTargets& targets) {
   const auto& attrs = call.GetAttrs<NllLossAttrs>();
   const T* x = call.inputs[0].Data<T>();
   const Weights<T> weights(call);
-  T* each = attrs.reduction == Reduction::kNone ? call.outputs[0].Data<T>() : nullptr;
+  // Not told from the pointer: that of an empty output is null too.
+  const bool keep_each = attrs.reduction == Reduction::kNone;
+  T* each = call.outputs[0].Data<T>();
   double loss = 0.0;
   double total_weight = 0.0;
   targets.ForEach(attrs.ignore_index, [&](int64_t i, int64_t t, int64_t offset) {
     const bool ignored = t == attrs.ignore_index;
     const double weight = ignored ? 0.0 : weights[t];
     const double term = ignored ? 0.0 : -weight * static_cast<double>(x[offset]);
-    if (each != nullptr) { each[i] = static_cast<T>(term); }
+    if (keep_each) { each[i] = static_cast<T>(term); }
     loss += term;
     total_weight += weight;
   });
-  if (each == nullptr) {
+  if (!keep_each) {
     const bool mean = attrs.reduction == Reduction::kMean;
-    *call.outputs[0].Data<T>() = static_cast<T>(mean ? loss / total_weight : loss);
+    *each = static_cast<T>(mean ? loss / total_weight : loss);
   }
   *call.outputs[1].Data<T>() = static_cast<T>(total_weight);
 }
