@@ -204,6 +204,17 @@ def test_a_failed_load_changes_nothing() -> None:
     same(after["state"][0]["momentum_buffer"], values(before["state"][0]["momentum_buffer"]))
 
 
+def test_parameters_of_nothing_and_gradients_that_are_no_numbers() -> None:
+    empty, p = nn.Parameter(flow.zeros(0, 3)), nn.Parameter(flow.ones(2))
+    optimizer = SGD([empty, p], lr=0.5, momentum=0.9)
+    empty.grad = flow.zeros(0, 3)
+    p.grad = flow.tensor([float("nan"), 1.0])
+    optimizer.step()
+    assert empty.shape == (0, 3)
+    same(p, [float("nan"), 0.5])
+    optimizer.load_state_dict(optimizer.state_dict())
+
+
 def a_parameter() -> Any:
     return nn.Parameter(flow.ones(2))
 
