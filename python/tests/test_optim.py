@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import warnings
 from typing import Any
 
@@ -202,6 +203,39 @@ def test_a_failed_load_changes_nothing() -> None:
     after = target.state_dict()
     assert after["param_groups"] == before["param_groups"]
     same(after["state"][0]["momentum_buffer"], values(before["state"][0]["momentum_buffer"]))
+
+
+def check_memory(step: Any) -> None:
+    """After some steps, further ones hold no more memory; nothing waits for the collector."""
+    gc.collect()
+    gc.disable()
+    try:
+        held = []
+        for _ in range(2):
+            for _ in range(20):
+                step()
+            flow.cpu.synchronize()
+            held.append(flow.cpu.memory_allocated())
+        assert held[1] == held[0]
+    finally:
+        gc.enable()
+
+
+def test_training_holds_no_more_memory_with_each_step() -> None:
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
+    optimizer = SGD(net.parameters(), lr=0.1, momentum=0.9)
+    x, y = flow.randn(4, 8), flow.tensor([0, 1, 2, 0])
+    kept: list[Any] = []
+
+    def step() -> Any:
+        optimizer.zero_grad()
+        loss = nn.CrossEntropyLoss()(net(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    check_memory(step)
+    must_fail(check_memory, lambda: kept.append(nn.CrossEntropyLoss()(net(x), y)))
 
 
 def test_parameters_of_nothing_and_gradients_that_are_no_numbers() -> None:
