@@ -114,7 +114,21 @@ Maybe<int64_t> SliceLength(const char* op, const TensorPtr& input, int64_t dim,
   return bound > first ? (bound - first - 1) / step + 1 : 0;
 }
 
-Maybe<Scalar> ScaledScalar(const char* op, const Scalar& value, const Scalar& factor) {
+Maybe<Scalar> FactorFor(const char* op, const TensorPtr& input, const TensorPtr& other,
+                        const Scalar& factor) {
+  if (factor.is_float() && !IsFloating(input->dtype()) && !IsFloating(other->dtype())) {
+    return RuntimeError("[{}] expects an integer alpha for operands of dtypes {} and {}, got {}",
+                        op, DataTypeName(input->dtype()), DataTypeName(other->dtype()), factor);
+  }
+  return factor;
+}
+
+Maybe<Scalar> ScaledScalar(const char* op, const TensorPtr& input, const Scalar& value,
+                           const Scalar& factor) {
+  if (factor.is_float() && !value.is_float() && !IsFloating(input->dtype())) {
+    return RuntimeError("[{}] expects an integer alpha for an operand of dtype {} and {}, got {}",
+                        op, DataTypeName(input->dtype()), value, factor);
+  }
   if (value.is_float() || factor.is_float()) {
     return Scalar(value.To<double>() * factor.To<double>());
   }

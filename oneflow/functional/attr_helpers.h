@@ -45,7 +45,12 @@ Maybe<int64_t> SliceLength(const char* op, const TensorPtr& input, int64_t dim,
                            std::optional<int64_t> start, std::optional<int64_t> end, int64_t step);
 
 // Numbers.
-Maybe<Scalar> ScaledScalar(const char* op, const Scalar& value, const Scalar& factor);
+// RuntimeError for a factor that is a float where no operand is: it would be cut to an integer.
+Maybe<Scalar> FactorFor(const char* op, const TensorPtr& input, const TensorPtr& other,
+                        const Scalar& factor);
+// value * factor, with the same check.
+Maybe<Scalar> ScaledScalar(const char* op, const TensorPtr& input, const Scalar& value,
+                           const Scalar& factor);
 Maybe<int64_t> ArangeCount(const char* op, const Scalar& start, const Scalar& end,
                            const Scalar& step);
 Maybe<Reduction> ParseReduction(const char* op, const std::string& text);

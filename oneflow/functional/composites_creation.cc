@@ -1,3 +1,6 @@
+#include <cfloat>
+#include <cmath>
+
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/dispatch.h"
@@ -59,7 +62,12 @@ Maybe<TensorPtr> NormalInto(const TensorPtr& input, double mean, double std,
 Maybe<TensorPtr> UniformInto(const TensorPtr& input, double a, double b,
                              const GeneratorPtr& generator) {
   JUST(CheckFloatingTarget("uniform_", input));
-  if (!(a <= b)) { return RuntimeError("[uniform_] expects a <= b, got a = {}, b = {}", a, b); }
+  const double widest = input->dtype() == DataType::kDouble ? DBL_MAX : FLT_MAX;
+  if (!(a <= b && b - a <= widest && std::abs(a) <= widest && std::abs(b) <= widest)) {
+    return RuntimeError("[uniform_] expects a <= b, with b - a in the range of {}, got a = {}, "
+                        "b = {}",
+                        DataTypeName(input->dtype()), a, b);
+  }
   RandAttrs attrs;
   attrs.kernel.low = a;
   attrs.kernel.high = b;

@@ -16,6 +16,18 @@ void SetContiguity(TensorMeta* output) {
   output->contiguous = IsContiguous(output->shape, output->strides);
 }
 
+// No memory is needed for a repeated dim, but offsets must be numbers that can be computed with.
+Maybe<void> CheckCount(const InferContext& context, const Shape& shape) {
+  int64_t count = 1;
+  for (int64_t size : shape) {
+    if (size == 0) { return Ok(); }
+    if (__builtin_mul_overflow(count, size, &count) || count > int64_t{1} << 62) {
+      return RuntimeError("[{}] expects at most 2^62 elements, got {}", context.op, shape);
+    }
+  }
+  return Ok();
+}
+
 }  // namespace
 
 Maybe<void> InferView(const InferContext& context, TensorMeta* outputs) {
@@ -46,6 +58,7 @@ Maybe<void> InferExpand(const InferContext& context, TensorMeta* outputs) {
     return RuntimeError("[{}] expects sizes that input {} broadcasts to (-1 keeps a size), got {}",
                         context.op, input.shape, context.GetAttrs<ShapeAttrs>().shape.ToDims());
   }
+  JUST(CheckCount(context, wanted));
   ShareStorage(context, outputs);
   outputs[0].shape = wanted;
   outputs[0].strides = BroadcastStrides(input.shape, input.strides, wanted);
