@@ -63,10 +63,19 @@ class Allocator {
   virtual void UnlockAfterFork() = 0;
 };
 
-// The allocator of a device; EnvironmentError when this machine has no such device. Never freed.
+inline constexpr int kMaxDevicesPerType = 64;
+
+// The allocator of a device; RuntimeError, with the reason, when there is no such device. Never
+// freed.
 Maybe<Allocator*> GetAllocator(Device device);
 // How a device backend offers itself (called once, from boot).
 void RegisterAllocator(Device device, Allocator* allocator);
+
+// For a backend that is costly to wake: `find` runs at most once, at the first GetAllocator() that
+// meets an unknown device of the type, and registers an allocator for each device there is. Its
+// error says why there is none. It must not call GetAllocator().
+using FindDevicesFn = Maybe<void> (*)();
+void RegisterDeviceBackend(DeviceType type, FindDevicesFn find);
 
 }  // namespace oneflow
 

@@ -33,5 +33,26 @@ TEST(GetAllocatorTest, FindsWhatABackendOffered) {
   EXPECT_EQ(CHECK_JUST(GetAllocator(Device(DeviceType::kCUDA, 0))), &allocator);
 }
 
+int searches = 0;
+
+Maybe<void> FindThree() {
+  ++searches;
+  static NoMemory allocator;
+  RegisterAllocator(Device(DeviceType::kCUDA, 3), &allocator);
+  return EnvironmentError("there is only cuda:3");
+}
+
+TEST(GetAllocatorTest, ABackendIsWokenOnceAndItsReasonIsTold) {
+  RegisterDeviceBackend(DeviceType::kCUDA, &FindThree);
+  EXPECT_EQ(searches, 0);
+  EXPECT_TRUE(GetAllocator(Device(DeviceType::kCUDA, 3)).ok());
+  for (int i = 0; i < 2; ++i) {
+    const Maybe<Allocator*> found = GetAllocator(Device(DeviceType::kCUDA, 2));
+    ASSERT_FALSE(found.ok());
+    EXPECT_EQ(found.error()->message(), "[device] cuda:2 is not available: there is only cuda:3");
+  }
+  EXPECT_EQ(searches, 1);
+}
+
 }  // namespace
 }  // namespace oneflow
