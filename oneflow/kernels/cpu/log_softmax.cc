@@ -116,7 +116,7 @@ Maybe<void> RunBackward(const KernelCall& call) {
 
 double Cost(const KernelCall& call) {
   const double elements = static_cast<double>(call.outputs[0].Count());
-  return 20.0 + 1.5 * elements + ElementwiseCostNs(call);
+  return 20.0 + 1.0 * elements + ElementwiseCostNs(call);
 }
 
 }  // namespace

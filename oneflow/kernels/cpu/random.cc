@@ -43,10 +43,10 @@ Maybe<void> RunUniform(const KernelCall& call) {
 }
 
 double NormalCost(const KernelCall& call) {
-  return 200.0 + 4.0 * static_cast<double>(call.outputs[0].Count());
+  return 200.0 + 2.5 * static_cast<double>(call.outputs[0].Count());
 }
 double UniformCost(const KernelCall& call) {
-  return 100.0 + 2.0 * static_cast<double>(call.outputs[0].Count());
+  return 100.0 + 1.5 * static_cast<double>(call.outputs[0].Count());
 }
 
 }  // namespace

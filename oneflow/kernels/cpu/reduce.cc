@@ -252,9 +252,8 @@ const char* AcceptArgmax(const KernelCall& call) {
 
 double ReduceCost(const KernelCall& call) {
   const double elements = static_cast<double>(call.inputs[0].Count());
-  return ElementwiseCostNs(call) + 0.2 * elements +
-         20.0 * static_cast<double>(call.outputs[0].Count()) /
-             (call.outputs[0].Count() > 64 ? 8.0 : 1.0);
+  const double outputs = static_cast<double>(call.outputs[0].Count());
+  return 50.0 + ElementwiseCostNs(call) + 0.1 * elements + 10.0 * outputs;
 }
 
 }  // namespace
