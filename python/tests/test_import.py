@@ -17,9 +17,9 @@ ROUNDS = 5
 
 REPORT = """
 import json, os, sys, time
-started = time.perf_counter()
+started = time.process_time()
 {statement}
-seconds = time.perf_counter() - started
+seconds = time.process_time() - started
 maps = open("/proc/self/maps").read()
 print(json.dumps({{
     "seconds": seconds,
@@ -47,7 +47,11 @@ def after(statement: str, **environ: str) -> dict[str, Any]:
 
 
 def check_budget(statement: str, rounds: int = ROUNDS) -> None:
-    """Interleaved with NumPy's import, the median difference is within the budget."""
+    """Interleaved with NumPy's import, the median difference is within the budget.
+
+    The processor's time: with the files in the page cache an import does nothing but compute, and the
+    clock would also count whatever else the machine does.
+    """
     after("import numpy"), after(statement)  # the files come into the page cache
     own, numpy = [], []
     for _ in range(rounds):
@@ -136,7 +140,7 @@ def test_leaving_at_once_and_after_work() -> None:
 def test_controls() -> None:
     """A slow import, a thread and a library with a GPU's name are each found."""
     with pytest.raises(AssertionError):
-        check_budget(f"time.sleep({2 * BUDGET_SECONDS})", rounds=1)
+        check_budget(f"while time.process_time() - started < {4 * BUDGET_SECONDS}: pass", 1)
     thread = (
         "import threading; threading.Thread(target=time.sleep, args=(90,), daemon=True).start()"
     )
