@@ -49,7 +49,7 @@ def after(statement: str, **environ: str) -> dict[str, Any]:
 def check_budget(statement: str, rounds: int = ROUNDS) -> None:
     """Interleaved with NumPy's import, the median difference is within the budget.
 
-    The processor's time: with the files in the page cache an import does nothing but compute, and the
+    The processor's time: with the files in the page cache an import only computes, and the
     clock would also count whatever else the machine does.
     """
     after("import numpy"), after(statement)  # the files come into the page cache
