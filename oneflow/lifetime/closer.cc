@@ -9,6 +9,7 @@
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/log.h"
 #include "oneflow/common/mutex.h"
 #include "oneflow/lifetime/late_exit.h"
 #include "oneflow/lifetime/runtime_thread.h"
@@ -19,7 +20,7 @@ namespace lifetime {
 namespace {
 // How often a wait looks at signals.
 constexpr std::chrono::milliseconds kSlice(20);
-// What an interrupted wait leaves the rest of the closing.
+// What an interrupt leaves of a wait.
 constexpr double kAfterInterruptSeconds = 1;
 }  // namespace
 
@@ -102,11 +103,15 @@ Maybe<void> Closer::RunAndWait(Job job, int status) {
   const Deadline deadline = Deadline::ForShutdown();
   const uint64_t ticket = Enqueue(state, std::move(job), deadline);
   Maybe<void> interrupted = Ok();
-  if (ticket != 0) { AwaitTicket(state, ticket, deadline, status, &interrupted); }
-  return interrupted;
+  if (ticket == 0 || AwaitTicket(state, ticket, deadline, status, &interrupted)) {
+    return interrupted;
+  }
+  // Reported and armed before the host's lock is taken again, which is needed to flush its output.
+  ExitLate(status, "");
 }
 
-void Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
+// False when the job was late; its report has then been printed.
+bool Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
                          Maybe<void>* interrupted) {
   HostUnlocked unlocked;
   for (;;) {
@@ -118,33 +123,40 @@ void Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int s
                             std::min<std::chrono::nanoseconds>(kSlice, deadline.Remaining()));
       }
       late = state->late;
-      if (state->finished >= ticket && !late) { return; }
+      if (state->finished >= ticket && !late) { return true; }
     }
-    if (late || deadline.Expired()) { ExitLate(status, Report(state)); }
-    Maybe<void> polled = unlocked.PollSignals();
-    if (polled.ok()) { continue; }
-    // The first interrupt leaves a moment to end in order, the second one none.
-    deadline = deadline.Earlier(Deadline::After(interrupted->ok() ? kAfterInterruptSeconds : 0));
-    *interrupted = polled;
+    if (late || deadline.Expired()) {
+      ArmLateExit(status);
+      PrintReport(state);
+      return false;
+    }
+    // An exception is pending in the host after the first interrupt: no more of its code may run.
+    if (!interrupted->ok()) { continue; }
+    *interrupted = unlocked.PollSignals();
+    if (!interrupted->ok()) {
+      deadline = deadline.Earlier(Deadline::After(kAfterInterruptSeconds));
+    }
   }
 }
 
-std::string Closer::Report(State* state) const {
-  std::string out =
+void Closer::PrintReport(State* state) const {
+  WriteStderr(
       Format("oneflow: closing did not finish in time (ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); "
              "the process ends now\n",
-             EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10));
+             EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10)));
   {
     MutexLock lock(&state->step_mutex);
     if (!state->step.empty()) {
-      const std::string more = state->unfinished ? state->unfinished() : "";
-      out += "oneflow: not finished: " + state->step + (more.empty() ? "" : ": " + more) + "\n";
+      WriteStderr("oneflow: not finished: " + state->step);
+      // Apart, should `unfinished` wait for something against its promise.
+      std::string more = state->unfinished ? state->unfinished() : "";
+      while (!more.empty() && more.back() == '\n') { more.pop_back(); }
+      WriteStderr((more.empty() ? "" : ": " + more) + "\n");
     }
   }
   for (const std::string& name : RuntimeThreadNames()) {
-    if (name != "oneflow-closer") { out += "oneflow: thread still alive: " + name + "\n"; }
+    if (name != "oneflow-closer") { WriteStderr("oneflow: thread still alive: " + name + "\n"); }
   }
-  return out;
 }
 
 void Closer::EnterStep(std::string what, std::function<std::string()> unfinished) {

@@ -33,7 +33,7 @@ class Closer {
   void Post(Job job);
   // Waits until the job is done. A job that has not ended, or ends late, is the end of the process:
   // ExitLate(status). On a runtime thread it posts and returns. kInterrupted: the host's signal
-  // handler raised meanwhile; the job is done all the same.
+  // handler raised meanwhile, which leaves the job one second; the job is done all the same.
   Maybe<void> RunAndWait(Job job, int status);
   // From a job: what it is waiting for now. `unfinished` is called by other threads until the next
   // EnterStep() or LeaveStep() returns. A job that gives up at its deadline stays in its step.
@@ -50,9 +50,9 @@ class Closer {
   struct State;
   static void* ThreadMain(void* state);
   uint64_t Enqueue(State* state, Job job, Deadline deadline);
-  void AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
+  bool AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
                    Maybe<void>* interrupted);
-  std::string Report(State* state) const;
+  void PrintReport(State* state) const;
 
   State* state_;  // another one after fork()
 };

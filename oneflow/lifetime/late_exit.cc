@@ -15,6 +15,7 @@ namespace lifetime {
 namespace {
 
 std::atomic<void (*)()> flush_hook{nullptr};
+std::atomic<bool> armed{false};
 
 // A thread that hangs may hold the lock of stdout; flushing must not hang for its sake.
 void* ExitSoon(void* status) {
@@ -26,17 +27,22 @@ void* ExitSoon(void* status) {
 
 void SetFlushHook(void (*flush)()) { flush_hook.store(flush); }
 
-void ExitLate(int status, const std::string& report) {
-  const int code = status == 0 ? 1 : status;
+void ArmLateExit(int status) {
+  if (armed.exchange(true)) { return; }
   pthread_t watchdog;
-  const bool watched = pthread_create(&watchdog, nullptr, ExitSoon,
-                                      reinterpret_cast<void*>(static_cast<intptr_t>(code))) == 0;
-  WriteStderr(report);
-  if (watched) {
-    if (void (*flush)() = flush_hook.load()) { flush(); }
-    std::fflush(nullptr);
+  void* code = reinterpret_cast<void*>(static_cast<intptr_t>(status == 0 ? 1 : status));
+  // Without a watchdog nothing is tried that could hang.
+  if (pthread_create(&watchdog, nullptr, ExitSoon, code) != 0) {
+    ::_exit(status == 0 ? 1 : status);
   }
-  ::_exit(code);
+}
+
+void ExitLate(int status, const std::string& report) {
+  WriteStderr(report);
+  ArmLateExit(status);
+  if (void (*flush)() = flush_hook.load()) { flush(); }
+  std::fflush(nullptr);
+  ::_exit(status == 0 ? 1 : status);
 }
 
 }  // namespace lifetime

@@ -290,9 +290,14 @@ bool Vm::Stop(std::chrono::steady_clock::time_point deadline) {
   stopped_.store(true, std::memory_order_release);
   issue_.Lock();
   issue_.Unlock();
-  MutexLock lock(&streams_mutex_);
+  // Not under the lock, which DescribeUnfinished() needs while this waits. Streams stay for ever.
+  std::vector<Stream*> streams;
+  {
+    MutexLock lock(&streams_mutex_);
+    for (const auto& stream : streams_) { streams.push_back(stream.get()); }
+  }
   bool all = true;
-  for (const auto& stream : streams_) { all = stream->Stop(deadline) && all; }
+  for (Stream* stream : streams) { all = stream->Stop(deadline) && all; }
   return all;
 }
 

@@ -15,6 +15,7 @@
 #include "oneflow/extension/stack/stack_recorder.h"
 #include "oneflow/lifetime/deferred_release.h"
 #include "oneflow/lifetime/fork_hooks.h"
+#include "oneflow/lifetime/late_exit.h"
 #include "oneflow/lifetime/unread_errors.h"
 #include "oneflow/vm/vm.h"
 
@@ -87,16 +88,29 @@ void SetVmMode(const std::string& mode) {
   throw py::value_error("[vm] expects auto, inline, queued or random, got '" + mode + "'");
 }
 
-// The exit hook, called once from Python's atexit.
+// The exit hook, called once from Python's atexit. The wait inside lets go of the GIL by itself and
+// looks at signals; what a handler raised then goes to Python, once everything is closed.
 void Shutdown(int status) {
   Gil::CloseAdmission();
   lifetime::RenderUnreadErrors();
+  StopRuntime(status);
   {
-    GilReleased released;
-    StopRuntime(status);
+    py::error_scope pending;
+    lifetime::DrainDeferredReleases();
   }
-  lifetime::RenderUnreadErrors();
-  lifetime::DrainDeferredReleases();
+  if (PyErr_Occurred() != nullptr) { throw py::error_already_set(); }
+}
+
+// For the end of a process that could not close in time.
+void FlushPythonStreams() {
+  if (!Gil::Held()) { return; }
+  py::error_scope pending;
+  for (const char* name : {"stdout", "stderr"}) {
+    PyObject* stream = PySys_GetObject(name);  // borrowed
+    if (stream == nullptr || stream == Py_None) { continue; }
+    Py_XDECREF(PyObject_CallMethod(stream, "flush", nullptr));
+    PyErr_Clear();
+  }
 }
 
 void SetNumThreads(int threads) {
@@ -138,6 +152,7 @@ void StartForPython() {
   lifetime::RegisterForkHooks(
       lifetime::ForkOrder::kRecorder,
       {&LockStackRecorderForFork, &UnlockStackRecorderAfterFork, &UnlockStackRecorderAfterFork});
+  lifetime::SetFlushHook(&FlushPythonStreams);
   lifetime::InstallUnreadErrorReport();
 }
 
