@@ -1,9 +1,10 @@
 """The closing line of .ci/run, from the events that Bazel wrote.
 
-    summary.py EVENTS STATUS
+    summary.py EVENTS STATUS [EVENTS STATUS ...]
 
-Prints `N passed, N failed`, and returns STATUS; 1 if that is 0 although a test failed or none
-passed.
+One pair for each run of Bazel. Prints `N passed, N failed`, and `, N skipped` for test targets that
+no run could build for its configuration. Returns the first STATUS that is not 0; 1 if all are 0
+although a test failed or none passed.
 """
 
 from __future__ import annotations
@@ -16,19 +17,21 @@ from collections.abc import Iterable
 
 @dataclasses.dataclass
 class Counts:
-    """How many test targets passed, and which did not."""
+    """Labels of test targets, by what became of them; each is in one of the three."""
 
-    passed: int = 0
-    failed: list[str] = dataclasses.field(default_factory=list)
+    passed: set[str] = dataclasses.field(default_factory=set)
+    failed: set[str] = dataclasses.field(default_factory=set)
+    skipped: set[str] = dataclasses.field(default_factory=set)
 
 
 def count(lines: Iterable[str]) -> Counts:
-    """Counts the test targets in the lines of a build event file.
+    """Sorts the test targets in the lines of a build event file.
 
-    A test that was configured but has no result (its build failed) counts as failed.
+    A test that was configured but has no result (its build failed) counts as failed, unless Bazel
+    skipped it as made for another configuration.
     """
     wanted: set[str] = set()
-    passed: set[str] = set()
+    counts = Counts()
     for line in lines:
         if not line.strip():
             continue
@@ -36,27 +39,51 @@ def count(lines: Iterable[str]) -> Counts:
         name = event.get("id", {})
         if "targetConfigured" in name and "testSize" in event.get("configured", {}):
             wanted.add(name["targetConfigured"]["label"])
+        if "targetCompleted" in name and event.get("aborted", {}).get("reason") == "SKIPPED":
+            counts.skipped.add(name["targetCompleted"]["label"])
         if "testSummary" in name:
             label = name["testSummary"]["label"]
             wanted.add(label)
             if event["testSummary"]["overallStatus"] in ("PASSED", "FLAKY"):
-                passed.add(label)
-    return Counts(len(passed), sorted(wanted - passed))
+                counts.passed.add(label)
+    counts.skipped &= wanted - counts.passed
+    counts.failed = wanted - counts.passed - counts.skipped
+    return counts
+
+
+def merge(runs: Iterable[Counts]) -> Counts:
+    """One count for several runs: a target that failed in any has failed; one that ran in any was
+    not skipped.
+    """
+    total = Counts()
+    for run in runs:
+        total.passed |= run.passed
+        total.failed |= run.failed
+        total.skipped |= run.skipped
+    total.passed -= total.failed
+    total.skipped -= total.passed | total.failed
+    return total
 
 
 def report(counts: Counts, status: int) -> tuple[str, int]:
     """The text to print, its last line the closing one, and the exit status."""
-    lines = [f"FAILED {label}" for label in counts.failed]
-    lines.append(f"{counts.passed} passed, {len(counts.failed)} failed")
+    lines = [f"FAILED {label}" for label in sorted(counts.failed)]
+    closing = f"{len(counts.passed)} passed, {len(counts.failed)} failed"
+    if counts.skipped:
+        closing += f", {len(counts.skipped)} skipped"
     if status == 0 and (counts.failed or not counts.passed):
         status = 1
-    return "\n".join(lines), status
+    return "\n".join([*lines, closing]), status
 
 
 def main(args: list[str]) -> int:
     """The script's entry; see the module's text."""
-    with open(args[0], encoding="utf-8") as events:
-        text, status = report(count(events), int(args[1]))
+    runs = []
+    for path in args[::2]:
+        with open(path, encoding="utf-8") as events:
+            runs.append(count(events))
+    status = next((int(s) for s in args[1::2] if int(s) != 0), 0)
+    text, status = report(merge(runs), status)
     print(text)
     return status
 

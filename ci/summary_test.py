@@ -20,6 +20,11 @@ def finished(label: str, status: str) -> str:
     return json.dumps({"id": {"testSummary": {"label": label}}, "testSummary": body})
 
 
+def skipped(label: str, reason: str = "SKIPPED") -> str:
+    name = {"targetCompleted": {"label": label}}
+    return json.dumps({"id": name, "aborted": {"reason": reason}})
+
+
 def test_counts_targets() -> None:
     counts = summary.count(
         [
@@ -36,7 +41,7 @@ def test_counts_targets() -> None:
 
 def test_a_test_that_was_not_built_has_failed() -> None:
     counts = summary.count([configured("//a:t"), configured("//a:u"), finished("//a:u", "PASSED")])
-    assert counts == summary.Counts(1, ["//a:t"])
+    assert counts == summary.Counts({"//a:u"}, {"//a:t"})
     assert summary.report(counts, 0)[1] == 1
 
 
@@ -44,7 +49,26 @@ def test_a_test_that_was_not_built_has_failed() -> None:
     "status", ["TIMEOUT", "FAILED", "INCOMPLETE", "NO_STATUS", "REMOTE_FAILURE"]
 )
 def test_every_other_status_is_a_failure(status: str) -> None:
-    assert summary.count([finished("//a:t", status)]).failed == ["//a:t"]
+    assert summary.count([finished("//a:t", status)]).failed == {"//a:t"}
+
+
+def test_a_test_of_another_configuration_was_skipped() -> None:
+    lines = [configured("//a:t"), skipped("//a:t"), skipped("//a:lib"), finished("//a:u", "PASSED")]
+    assert summary.report(summary.count(lines), 0) == ("1 passed, 0 failed, 1 skipped", 0)
+    lines[1] = skipped("//a:t", "INCOMPLETE")
+    assert summary.count(lines).failed == {"//a:t"}
+
+
+def test_runs_are_merged() -> None:
+    first = summary.Counts({"//a:t", "//a:u"}, set(), {"//a:v", "//a:w"})
+    second = summary.Counts({"//a:t", "//a:v"}, {"//a:u"})
+    merged = summary.merge([first, second])
+    assert merged == summary.Counts({"//a:t", "//a:v"}, {"//a:u"}, {"//a:w"})
+
+
+def test_only_skipped_tests_are_a_failure() -> None:
+    counts = summary.Counts(skipped={"//a:t"})
+    assert summary.report(counts, 0) == ("0 passed, 0 failed, 1 skipped", 1)
 
 
 def test_no_tests_at_all_is_a_failure() -> None:
@@ -56,3 +80,4 @@ def test_reads_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     events.write_text("\n".join([configured("//a:t"), finished("//a:t", "PASSED")]))
     assert summary.main([str(events), "0"]) == 0
     assert capsys.readouterr().out == "1 passed, 0 failed\n"
+    assert summary.main([str(events), "0", str(events), "3"]) == 3
