@@ -6,6 +6,7 @@
 #include "oneflow/device/allocator.h"
 #include "oneflow/device/cpu/cpu_allocator.h"
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/device/cuda/cuda_backend.h"
 #include "oneflow/lifetime/env.h"
 #include "oneflow/lifetime/fork_hooks.h"
 #include "oneflow/lifetime/unread_errors.h"
@@ -52,6 +53,7 @@ void InstallForkHooks() {
 
 Maybe<void> Start() {
   RegisterCpuAllocator();
+  RegisterCudaBackend();
   InstallForkHooks();
   JUST(lifetime::Env::Get()->Register(std::make_unique<VmSubsystem>()));
   return lifetime::Env::Get()->Start();
