@@ -70,7 +70,8 @@ int64_t HostArray::OffsetAt(int64_t i) const {
 
 ArrayView HostArray::view() const {
   ArrayView view;
-  view.data = const_cast<unsigned char*>(bytes_.data()) + kGuard;
+  // As the engine's: the memory of nothing is nowhere.
+  view.data = count() == 0 ? nullptr : const_cast<unsigned char*>(bytes_.data()) + kGuard;
   view.shape = shape_.data();
   view.strides = strides_.data();
   view.ndim = shape_.size();
