@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "oneflow/common/env_var.h"
+#include "oneflow/common/trace.h"
 
 namespace oneflow {
 namespace comm {
@@ -54,22 +55,26 @@ Maybe<void> Communicator::Finish(Maybe<void> result) {
 
 Maybe<void> Communicator::AllReduce(const void* in, void* out, int64_t count, DataType dtype,
                                     ReduceOp op) {
+  TraceScope trace("comm", "all_reduce");
   JUST(CheckReduce("all_reduce", count, dtype, op));
   return count == 0 ? Ok() : Finish(DoAllReduce(in, out, count, dtype, op));
 }
 
 Maybe<void> Communicator::AllGather(const void* in, void* out, int64_t count, DataType dtype) {
+  TraceScope trace("comm", "all_gather");
   JUST(CheckCall("all_gather", count, dtype));
   return count == 0 ? Ok() : Finish(DoAllGather(in, out, count, dtype));
 }
 
 Maybe<void> Communicator::ReduceScatter(const void* in, void* out, int64_t count, DataType dtype,
                                         ReduceOp op) {
+  TraceScope trace("comm", "reduce_scatter");
   JUST(CheckReduce("reduce_scatter", count, dtype, op));
   return count == 0 ? Ok() : Finish(DoReduceScatter(in, out, count, dtype, op));
 }
 
 Maybe<void> Communicator::Broadcast(void* data, int64_t count, DataType dtype, int64_t root) {
+  TraceScope trace("comm", "broadcast");
   JUST(CheckCall("broadcast", count, dtype));
   JUST(CheckPeer("broadcast", root));
   return count == 0 ? Ok() : Finish(DoBroadcast(data, count, dtype, root));
@@ -77,6 +82,7 @@ Maybe<void> Communicator::Broadcast(void* data, int64_t count, DataType dtype, i
 
 Maybe<void> Communicator::Send(const void* data, int64_t count, DataType dtype, int64_t to,
                                int64_t tag) {
+  TraceScope trace("comm", "send");
   JUST(CheckCall("send", count, dtype));
   JUST(CheckPeer("send", to));
   return Finish(DoSend(data, count, dtype, to, tag));
@@ -84,12 +90,14 @@ Maybe<void> Communicator::Send(const void* data, int64_t count, DataType dtype, 
 
 Maybe<void> Communicator::Recv(void* data, int64_t count, DataType dtype, int64_t from,
                                int64_t tag) {
+  TraceScope trace("comm", "recv");
   JUST(CheckCall("recv", count, dtype));
   JUST(CheckPeer("recv", from));
   return Finish(DoRecv(data, count, dtype, from, tag));
 }
 
 Maybe<void> Communicator::Barrier() {
+  TraceScope trace("comm", "barrier");
   JUST(flag_.Check());
   return Finish(DoBarrier());
 }

@@ -3,11 +3,13 @@
 #include <cstring>
 #include <exception>
 
+#include "oneflow/common/trace.h"
 #include "oneflow/vm/stream.h"
 
 namespace oneflow {
 
 Maybe<void> RunKernel(const OpCall& call) {
+  TraceScope trace("vm", call.op);
   ErrorPtr failure;
   try {
     Maybe<void> ran = call.kernel->run(call.call);

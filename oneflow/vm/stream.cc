@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/lifetime/runtime_thread.h"
 
 namespace oneflow {
 
@@ -99,7 +100,10 @@ Maybe<StreamPoint> Stream::Push(std::unique_ptr<Instruction> instruction) {
     pthread_sigmask(SIG_SETMASK, &all, &old);
     ErrorPtr failure;
     try {
-      thread_ = std::thread([this] { Loop(); });
+      thread_ = std::thread([this] {
+        lifetime::ScopedRuntimeThread runtime_thread(Format("{} on {}", name_, device_));
+        Loop();
+      });
     } catch (const std::system_error& e) {
       failure = EnvironmentError("[stream] cannot start a thread for {}: {}", device_, e.what());
     }
