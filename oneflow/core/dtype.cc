@@ -5,8 +5,9 @@
 namespace oneflow {
 
 namespace {
-constexpr const char* kNames[kNumDataTypes] = {"bool",  "uint8",   "int8",     "int16",   "int32",
-                                               "int64", "float16", "bfloat16", "float32", "float64"};
+constexpr const char* kNames[kNumDataTypes] = {"bool",    "uint8",  "int8",    "int16",
+                                               "int32",   "int64",  "float16", "bfloat16",
+                                               "float32", "float64"};
 }  // namespace
 
 const char* DataTypeName(DataType dtype) { return kNames[static_cast<int>(dtype)]; }

@@ -38,7 +38,7 @@ oneflow_wheel = rule(
         "_builder": attr.label(
             default = "//python/wheel:build_wheel",
             executable = True,
-            cfg = "host",
+            cfg = "exec",
         ),
     },
     doc = "A folder `dist` with the wheel, and auditwheel's report beside it.",

@@ -121,9 +121,7 @@ def test_a_changed_file_is_noticed(installed: pathlib.Path, tmp_path: pathlib.Pa
     """The positive control of RECORD: pip refuses nothing, but the hashes must tell."""
     with zipfile.ZipFile(_wheel()) as archive:
         record = next(n for n in archive.namelist() if n.endswith("/RECORD"))
-        rows = dict(
-            row.split(",")[:2] for row in archive.read(record).decode().splitlines() if row
-        )
+        rows = dict(row.split(",")[:2] for row in archive.read(record).decode().splitlines() if row)
         data = archive.read("oneflow/_version.py")
     assert rows["oneflow/_version.py"] == wheel_file.digest(data)
     assert rows["oneflow/_version.py"] != wheel_file.digest(data + b" ")
