@@ -1,6 +1,7 @@
 """Data sets, the order in which they are read, and batches."""
 
 from oneflow.utils.data._collate import default_collate
+from oneflow.utils.data._worker import get_worker_info
 from oneflow.utils.data.dataloader import DataLoader
 from oneflow.utils.data.dataset import (
     ChainDataset,
@@ -33,5 +34,6 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "default_collate",
+    "get_worker_info",
     "random_split",
 ]

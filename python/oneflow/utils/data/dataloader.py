@@ -1,12 +1,14 @@
-"""DataLoader: reads a data set in batches."""
+"""DataLoader: reads a data set in batches, in the process itself or in worker processes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from oneflow.framework.random import randint
 from oneflow.utils.data._collate import default_collate
-from oneflow.utils.data.dataset import IterableDataset, Subset, TensorDataset
+from oneflow.utils.data._fetch import fetcher_for
+from oneflow.utils.data.dataset import IterableDataset
 from oneflow.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -25,14 +27,23 @@ class DataLoader:
         sampler: the order, as an iterable of indices; instead of `shuffle`
         batch_sampler: the batches, as an iterable of lists of indices; instead of `batch_size`,
             `shuffle`, `sampler` and `drop_last`
-        num_workers: 0: samples are read by the process itself
+        num_workers: processes that read samples ahead; default 0: the process itself reads them
         collate_fn: joins a list of samples into a batch; default `default_collate`
         drop_last: whether to leave out a last batch that is smaller
+        timeout: seconds to wait for a batch of a worker; default 0, for ever
+        worker_init_fn: called in each worker with its number, before it reads
+        multiprocessing_context: how workers start, "fork", "spawn" or "forkserver"; default fork
         generator: an `oneflow.Generator` for the random order; default the default generator
+        prefetch_factor: batches that each worker is ahead; default 2
+        persistent_workers: whether the workers stay for the next pass; default False
+
+    The batches are the same, and in the same order, whatever the number of workers. A worker has a
+    copy of the data set, and random numbers of its own (`random`, NumPy's, oneflow's), which follow
+    from the generator. Workers end with their pass, or with the DataLoader if they are persistent.
 
     Raises:
         TypeError, ValueError: an argument is wrong, or does not go with another.
-        NotImplementedError: `num_workers` above 0.
+        RuntimeError: (while iterating) a worker died, or gave no batch in time.
 
     Example:
         >>> import oneflow as flow
@@ -51,45 +62,55 @@ class DataLoader:
         num_workers: int = 0,
         collate_fn: Callable[[list[Any]], Any] | None = None,
         drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Any = None,
+        *,
+        prefetch_factor: int = 2,
+        persistent_workers: bool = False,
     ) -> None:
         _flag("DataLoader", "shuffle", shuffle)
-        _flag("DataLoader", "drop_last", drop_last)
-        _check_workers(num_workers)
-        if collate_fn is not None and not callable(collate_fn):
-            raise TypeError(
-                f"[DataLoader] expects collate_fn to be callable, got {type(collate_fn).__name__}"
-            )
+        self.drop_last = _flag("DataLoader", "drop_last", drop_last)
+        _check_callable("collate_fn", collate_fn)
+        _check_workers(num_workers, timeout, worker_init_fn, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
         self.generator = generator
-        self.drop_last = drop_last
-        self._iterable = isinstance(dataset, IterableDataset)
+        self.prefetch_factor = prefetch_factor
+        self.persistent_workers = persistent_workers
+        self._pool: Any = None
+        self._set_order(shuffle, sampler, batch_sampler)
+        self._set_batches(batch_size, shuffle, sampler, batch_sampler)
+        default = default_collate if self.batched else _one_sample
+        self.collate_fn: Callable[[Any], Any] = default if collate_fn is None else collate_fn
+
+    def _set_order(self, shuffle: bool, sampler: Any, batch_sampler: Any) -> None:
+        self._iterable = isinstance(self.dataset, IterableDataset)
         if self._iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
         else:
-            _check_indexed(dataset)
+            _check_indexed(self.dataset)
         if sampler is not None and shuffle:
             raise ValueError("[DataLoader] expects either sampler or shuffle, got both")
         self.sampler = sampler
         if sampler is None and batch_sampler is None and not self._iterable:
             self.sampler = (
-                RandomSampler(dataset, generator=generator)
+                RandomSampler(self.dataset, generator=self.generator)
                 if shuffle
-                else SequentialSampler(dataset)
+                else SequentialSampler(self.dataset)
             )
-        self._set_batches(batch_size, shuffle, sampler, batch_sampler, drop_last)
-        single = lambda samples: samples  # noqa: E731
-        default = default_collate if self.batch_sampler is not None else single
-        self.collate_fn: Callable[[Any], Any] = default if collate_fn is None else collate_fn
 
     def _set_batches(
-        self, batch_size: Any, shuffle: bool, sampler: Any, batch_sampler: Any, drop_last: bool
+        self, batch_size: Any, shuffle: bool, sampler: Any, batch_sampler: Any
     ) -> None:
         self.batch_size = batch_size
         self.batch_sampler: Any = batch_sampler
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            if batch_size != 1 or shuffle or sampler is not None or self.drop_last:
                 raise ValueError(
                     "[DataLoader] expects batch_sampler without batch_size, shuffle, sampler and "
                     "drop_last, got both"
@@ -97,47 +118,82 @@ class DataLoader:
             self.batch_size = None
         elif batch_size is not None:
             order: Any = _Endless() if self._iterable else self.sampler
-            self.batch_sampler = BatchSampler(order, batch_size, drop_last)
-        elif drop_last:
+            self.batch_sampler = BatchSampler(order, batch_size, self.drop_last)
+        elif self.drop_last:
             raise ValueError("[DataLoader] expects drop_last with a batch_size, got None")
 
-    def __iter__(self) -> Iterator[Any]:
+    @property
+    def batched(self) -> bool:
+        """Whether samples are joined into batches."""
+        return self.batch_sampler is not None
+
+    def _tasks(self) -> Iterable[Any]:
+        """What the batches are made of: lists of indices, single indices, or nothing known."""
         if self._iterable:
-            return self._iterate_stream()
-        if self.batch_sampler is None:
-            return (self.collate_fn(self.dataset[index]) for index in self.sampler or ())
-        return map(self._batch, self.batch_sampler)
+            return ()
+        return self.batch_sampler if self.batched else self.sampler
 
-    def _batch(self, indices: list[int]) -> Any:
-        if self.collate_fn is default_collate:
-            dataset = self.dataset
-            whole = dataset.gather(indices) if type(dataset) in (TensorDataset, Subset) else None
-            if whole is not None:
-                return list(whole)
-        return self.collate_fn([self.dataset[index] for index in indices])
+    def __iter__(self) -> Iterator[Any]:
+        if self.num_workers:
+            return self._iterate_workers()
+        fetch = fetcher_for(self)
+        if self._iterable:
+            return _until_stop(fetch)
+        return map(fetch, self._tasks())
 
-    def _iterate_stream(self) -> Iterator[Any]:
-        if self.batch_sampler is None:
-            yield from map(self.collate_fn, self.dataset)
-            return
-        samples: list[Any] = []
-        for sample in self.dataset:
-            samples.append(sample)
-            if len(samples) == self.batch_size:
-                yield self.collate_fn(samples)
-                samples = []
-        if samples and not self.drop_last:
-            yield self.collate_fn(samples)
+    def _iterate_workers(self) -> Iterator[Any]:
+        pool = self._pool if self._pool is not None else self._new_pool()
+        if self.persistent_workers:
+            self._pool = pool
+        try:
+            yield from pool.batches(self._tasks(), self._iterable)
+        except Exception:
+            self._pool = None
+            pool.close()
+            raise
+        finally:
+            if not self.persistent_workers:
+                pool.close()
+
+    def _new_pool(self) -> Any:
+        from oneflow.utils.data._pool import WorkerPool
+        from oneflow.utils.data._worker import Settings
+
+        settings = Settings(
+            self.dataset,
+            self.collate_fn,
+            self.batched,
+            self.batch_size,
+            self.drop_last,
+            self.worker_init_fn,
+        )
+        seed = int(randint(0, 2**53 - 1, (1,), generator=self.generator).item())
+        context, timeout = self.multiprocessing_context, self.timeout
+        return WorkerPool(settings, self.num_workers, seed, context, timeout, self.prefetch_factor)
 
     def __len__(self) -> int:
         if not self._iterable:
-            order: Any = self.sampler if self.batch_sampler is None else self.batch_sampler
+            order: Any = self._tasks()
             return len(order)
         samples = len(self.dataset)
         if self.batch_size is None:
             return samples
         full = samples // self.batch_size
         return full if self.drop_last or samples % self.batch_size == 0 else full + 1
+
+
+def _one_sample(sample: Any) -> Any:
+    """What collates where nothing is joined."""
+    return sample
+
+
+def _until_stop(fetch: Callable[[Any], Any]) -> Iterator[Any]:
+    while True:
+        try:
+            batch = fetch(None)
+        except StopIteration:
+            return
+        yield batch
 
 
 class _Endless:
@@ -147,14 +203,25 @@ class _Endless:
         raise TypeError("[DataLoader] an IterableDataset has no indices")
 
 
-def _check_workers(num_workers: Any) -> None:
-    if isinstance(num_workers, bool) or not isinstance(num_workers, int) or num_workers < 0:
-        raise ValueError(f"[DataLoader] expects num_workers of at least 0, got {num_workers!r}")
-    if num_workers > 0:
-        raise NotImplementedError(
-            f"[DataLoader] expects num_workers=0, got {num_workers}: this version reads samples in "
-            "the process itself"
-        )
+def _check_callable(name: str, value: Any) -> None:
+    if value is not None and not callable(value):
+        raise TypeError(f"[DataLoader] expects {name} to be callable, got {type(value).__name__}")
+
+
+def _check_workers(
+    num_workers: Any, timeout: Any, worker_init_fn: Any, prefetch_factor: Any, persistent: Any
+) -> None:
+    for name, value, least in (
+        ("num_workers", num_workers, 0),
+        ("prefetch_factor", prefetch_factor, 1),
+    ):
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise ValueError(f"[DataLoader] expects {name} of at least {least}, got {value!r}")
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout >= 0:
+        raise ValueError(f"[DataLoader] expects timeout of at least 0, got {timeout!r}")
+    _check_callable("worker_init_fn", worker_init_fn)
+    if _flag("DataLoader", "persistent_workers", persistent) and num_workers == 0:
+        raise ValueError("[DataLoader] expects persistent_workers with num_workers, got 0")
 
 
 def _check_iterable(shuffle: bool, sampler: Any, batch_sampler: Any) -> None:
