@@ -3,6 +3,7 @@
 #include <string>
 
 #include "oneflow/api/python/py_ref.h"
+#include "oneflow/extension/stack/stack_recorder.h"
 
 namespace oneflow {
 
@@ -81,6 +82,7 @@ PyObject* RaiseError(const ErrorPtr& error) {
     }
   }
   PyErr_Clear();
+  LoadPythonSources(error->stack());
   const std::string stack = FormatStack(error->stack());
   const std::string text = Text(error, stack);
   PyObject* type = ExceptionType(error->kind());
