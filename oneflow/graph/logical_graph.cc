@@ -66,6 +66,7 @@ Maybe<std::vector<TensorMeta>> LogicalGraph::InferOutputs(const OpDef& def, cons
                                                           const std::vector<ValueId>& inputs,
                                                           Device device, DataType dtype) const {
   std::vector<const TensorMeta*> metas;
+  metas.reserve(inputs.size());
   for (ValueId id : inputs) { metas.push_back(id == kNoValue ? nullptr : &value(id).meta); }
   const InferContext context{def.name, metas.data(), static_cast<int>(metas.size()), attrs};
   std::vector<TensorMeta> outputs(static_cast<size_t>(def.num_outputs));

@@ -178,12 +178,12 @@ void Closer::Stop() {
   pthread_join(state_->thread, nullptr);
 }
 
-void Closer::LockForFork() {
+void Closer::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   state_->mutex.Lock();
   state_->step_mutex.Lock();
 }
 
-void Closer::UnlockInParent() {
+void Closer::UnlockInParent() ONEFLOW_TSA_(no_thread_safety_analysis) {
   state_->step_mutex.Unlock();
   state_->mutex.Unlock();
 }

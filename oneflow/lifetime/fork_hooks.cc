@@ -29,21 +29,21 @@ std::vector<Entry>& Entries() {
 }
 std::atomic<bool> in_child{false};
 
-void Prepare() {
+void Prepare() ONEFLOW_TSA_(acquire_capability(hooks_mutex)) {
   hooks_mutex.Lock();
   for (const Entry& entry : Entries()) {
     if (entry.hooks.prepare) { entry.hooks.prepare(); }
   }
 }
 
-void InParent() {
+void InParent() ONEFLOW_TSA_(release_capability(hooks_mutex)) {
   for (auto at = Entries().rbegin(); at != Entries().rend(); ++at) {
     if (at->hooks.in_parent) { at->hooks.in_parent(); }
   }
   hooks_mutex.Unlock();
 }
 
-void InChild() {
+void InChild() ONEFLOW_TSA_(release_capability(hooks_mutex)) {
   in_child.store(true, std::memory_order_relaxed);
   ForgetRuntimeThreads();
   for (auto at = Entries().rbegin(); at != Entries().rend(); ++at) {

@@ -54,6 +54,7 @@ bool OnRuntimeThread() { return this_thread != 0; }
 std::vector<std::string> RuntimeThreadNames() {
   MutexLock lock(&registry->mutex);
   std::vector<std::string> out;
+  out.reserve(registry->names.size());
   for (const auto& entry : registry->names) { out.push_back(entry.second); }
   return out;
 }

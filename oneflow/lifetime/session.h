@@ -56,10 +56,10 @@ class Session {
   // What Close() does, for a job of the closer.
   void CloseInJob(Deadline deadline);
 
-  void LockForFork() { mutex_.Lock(); }
-  void UnlockInParent() { mutex_.Unlock(); }
+  void LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) { mutex_.Lock(); }
+  void UnlockInParent() ONEFLOW_TSA_(no_thread_safety_analysis) { mutex_.Unlock(); }
   // Leaks every graph: their threads are not here.
-  void AbandonInChild();
+  void AbandonInChild() ONEFLOW_TSA_(no_thread_safety_analysis);
 
  private:
   friend class GraphLease;

@@ -34,8 +34,8 @@ class CpuAllocator final : public Allocator {
   MemoryStats Stats() const override;
   void ResetPeak() override;
   void EmptyCache() override;
-  void LockForFork() override;
-  void UnlockAfterFork() override;
+  void LockForFork() override ONEFLOW_TSA_(acquire_capability(grow_mutex_, lists_));
+  void UnlockAfterFork() override ONEFLOW_TSA_(release_capability(grow_mutex_, lists_));
 
  private:
   struct Slab;

@@ -28,6 +28,7 @@ Maybe<PassResult> MergeCommonSubexpressions(const LogicalGraph& graph) {
     Key key(node.def, node.attrs, inputs, meta.dtype, meta.device.type(), meta.device.index());
     // The outputs of a node that is copied are the next values of the copy.
     std::vector<ValueId> outputs;
+    outputs.reserve(node.outputs.size());
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       outputs.push_back(static_cast<ValueId>(so_far.values().size() + i));
     }

@@ -33,6 +33,7 @@ class Copier {
   }
   std::vector<ValueId> Map(const std::vector<ValueId>& ids) {
     std::vector<ValueId> out;
+    out.reserve(ids.size());
     for (ValueId id : ids) { out.push_back(Map(id)); }
     return out;
   }
@@ -41,6 +42,7 @@ class Copier {
   }
   void Copy(const Node& node, std::vector<ValueId> inputs) {
     std::vector<TensorMeta> metas;
+    metas.reserve(node.outputs.size());
     for (ValueId id : node.outputs) { metas.push_back(from_.value(id).meta); }
     Replace(node.outputs, to_.AppendCopy(node, std::move(inputs), metas));
   }
