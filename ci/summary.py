@@ -25,29 +25,31 @@ class Counts:
 
 
 def count(lines: Iterable[str]) -> Counts:
-    """Sorts the test targets in the lines of a build event file.
+    """Sorts the targets in the lines of a build event file.
 
-    A test that was configured but has no result (its build failed) counts as failed, unless Bazel
-    skipped it as made for another configuration.
+    A target that could not be built has failed, be it a test or what a test needs, and so has a
+    test that was announced and has no result. A test that Bazel skipped as made for another
+    configuration is skipped; one that its tags left out does not count.
     """
-    wanted: set[str] = set()
+    tests: set[str] = set()
+    announced: set[str] = set()
     counts = Counts()
-    for line in lines:
-        if not line.strip():
-            continue
-        event = json.loads(line)
+    for event in [json.loads(line) for line in lines if line.strip()]:
         name = event.get("id", {})
+        announced |= {
+            c["testSummary"]["label"] for c in event.get("children", ()) if "testSummary" in c
+        }
         if "targetConfigured" in name and "testSize" in event.get("configured", {}):
-            wanted.add(name["targetConfigured"]["label"])
-        if "targetCompleted" in name and event.get("aborted", {}).get("reason") == "SKIPPED":
+            tests.add(name["targetConfigured"]["label"])
+        elif "targetCompleted" in name and event.get("aborted", {}).get("reason") == "SKIPPED":
             counts.skipped.add(name["targetCompleted"]["label"])
-        if "testSummary" in name:
-            label = name["testSummary"]["label"]
-            wanted.add(label)
-            if event["testSummary"]["overallStatus"] in ("PASSED", "FLAKY"):
-                counts.passed.add(label)
-    counts.skipped &= wanted - counts.passed
-    counts.failed = wanted - counts.passed - counts.skipped
+        elif "targetCompleted" in name and not event.get("completed", {}).get("success"):
+            counts.failed.add(name["targetCompleted"]["label"])
+        elif "testSummary" in name:
+            passed = event.get("testSummary", {}).get("overallStatus") in ("PASSED", "FLAKY")
+            (counts.passed if passed else counts.failed).add(name["testSummary"]["label"])
+    counts.failed |= announced - counts.passed
+    counts.skipped &= tests - counts.failed - counts.passed
     return counts
 
 

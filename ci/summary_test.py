@@ -25,24 +25,36 @@ def skipped(label: str, reason: str = "SKIPPED") -> str:
     return json.dumps({"id": name, "aborted": {"reason": reason}})
 
 
-def test_counts_targets() -> None:
-    counts = summary.count(
-        [
-            configured("//a:lib", None),
-            configured("//a:t"),
-            configured("//a:u"),
-            finished("//a:t", "PASSED"),
-            finished("//a:u", "FAILED"),
-            "\n",
-        ]
+def completed(label: str, success: bool = True, tested: bool = True) -> str:
+    children = [{"testSummary": {"label": label}}] if tested else []
+    body = {"success": True} if success else {}
+    return json.dumps(
+        {"id": {"targetCompleted": {"label": label}}, "children": children, "completed": body}
     )
-    assert summary.report(counts, 3) == ("FAILED //a:u\n1 passed, 1 failed", 3)
 
 
-def test_a_test_that_was_not_built_has_failed() -> None:
-    counts = summary.count([configured("//a:t"), configured("//a:u"), finished("//a:u", "PASSED")])
-    assert counts == summary.Counts({"//a:u"}, {"//a:t"})
+def test_counts_test_targets() -> None:
+    lines = [completed("//a:lib", tested=False), "\n"]
+    for test, status in (("//a:t", "PASSED"), ("//a:u", "FAILED")):
+        lines += [configured(test), completed(test), finished(test, status)]
+    assert summary.report(summary.count(lines), 3) == ("FAILED //a:u\n1 passed, 1 failed", 3)
+
+
+def test_what_was_not_built_has_failed() -> None:
+    lines = [configured("//a:t"), completed("//a:t", success=False, tested=False)]
+    lines += [completed("//a:lib", success=False, tested=False), finished("//a:u", "PASSED")]
+    counts = summary.count(lines)
+    assert counts == summary.Counts({"//a:u"}, {"//a:lib", "//a:t"})
     assert summary.report(counts, 0)[1] == 1
+
+
+def test_a_test_that_was_announced_and_has_no_result_has_failed() -> None:
+    assert summary.count([configured("//a:t"), completed("//a:t")]).failed == {"//a:t"}
+
+
+def test_a_test_that_its_tags_left_out_does_not_count() -> None:
+    lines = [configured("//a:nightly"), completed("//a:nightly", tested=False)]
+    assert summary.count(lines) == summary.Counts()
 
 
 @pytest.mark.parametrize(
