@@ -201,9 +201,9 @@ bool Stream::Stop(Clock::time_point deadline) {
   return true;
 }
 
-void Stream::LockForFork() { wait_mutex.Lock(); }
+void Stream::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) { wait_mutex.Lock(); }
 
-void Stream::UnlockAfterFork() { wait_mutex.Unlock(); }
+void Stream::UnlockAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) { wait_mutex.Unlock(); }
 
 void Stream::AbandonInChild(const ErrorPtr& error) {
   if (Instruction* running = running_.load(std::memory_order_relaxed)) { running->Abandon(error); }

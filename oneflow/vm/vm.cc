@@ -77,7 +77,7 @@ class Scratch {
 };
 
 // Takes the issue lock without ever waiting for it under the host's lock.
-void LockIssue(Mutex* mutex) {
+void LockIssue(Mutex* mutex) ONEFLOW_TSA_(no_thread_safety_analysis) {
   if (mutex->TryLock()) { return; }
   HostUnlocked unlocked;
   mutex->Lock();
@@ -139,7 +139,7 @@ bool Vm::DrawInline(bool small) {
   return (x & 1) != 0;
 }
 
-Maybe<void> Vm::Issue(OpCall* call) {
+Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   const double cost =
       call->kernel->cost != nullptr ? call->kernel->cost(call->call) : DefaultCost(call->call);
   const int threads = cpu::ThreadsForCost(cost);
@@ -165,7 +165,7 @@ Maybe<void> Vm::Issue(OpCall* call) {
 }
 
 // REQUIRES the issue lock, and releases it.
-Maybe<void> Vm::RunInline(const OpCall& call, bool small) {
+Maybe<void> Vm::RunInline(const OpCall& call, bool small) ONEFLOW_TSA_(no_thread_safety_analysis) {
   ErrorPtr error;
   for (int i = 0; i < call.num_reads && error == nullptr; ++i) { error = call.reads[i]->poison(); }
   if (error != nullptr) {
@@ -193,7 +193,7 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small) {
 }
 
 // REQUIRES the issue lock; holds it again on success, not on failure.
-Maybe<void> Vm::WaitUntilReady(const OpCall& call) {
+Maybe<void> Vm::WaitUntilReady(const OpCall& call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   while (!call.stream->Idle() || !DependenciesPassed(call)) {
     std::vector<StreamPoint> points = {{call.stream->issued(), call.stream->index()}};
     ForEachDependency(call, [&](StreamPoint p) {
@@ -207,7 +207,8 @@ Maybe<void> Vm::WaitUntilReady(const OpCall& call) {
 }
 
 // REQUIRES the issue lock, and releases it.
-Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued) {
+Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream* stream = call.stream;
   while (stream->Full()) {
     const StreamPoint half{stream->issued() - Stream::kRunAhead / 2, stream->index()};
@@ -238,7 +239,7 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued) {
   return Ok();
 }
 
-Maybe<void> Vm::SyncRead(Storage* storage) {
+Maybe<void> Vm::SyncRead(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
   LockIssue(&issue_);
   const StreamPoint point = storage->last_write();
   issue_.Unlock();
@@ -247,7 +248,7 @@ Maybe<void> Vm::SyncRead(Storage* storage) {
   return Ok();
 }
 
-Maybe<void> Vm::SyncWrite(Storage* storage) {
+Maybe<void> Vm::SyncWrite(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
   LockIssue(&issue_);
   std::vector<StreamPoint> points = storage->more_reads();
   points.push_back(storage->last_write());
@@ -274,7 +275,7 @@ Maybe<void> Vm::Sync() {
   return Ok();
 }
 
-std::vector<StreamPoint> Vm::LastPoints() {
+std::vector<StreamPoint> Vm::LastPoints() ONEFLOW_TSA_(no_thread_safety_analysis) {
   LockIssue(&issue_);
   std::vector<StreamPoint> points;
   {
@@ -316,20 +317,21 @@ std::string Vm::DescribeUnfinished() {
   return out;
 }
 
-void Vm::PrepareFork(std::chrono::steady_clock::time_point deadline) {
+void Vm::PrepareFork(std::chrono::steady_clock::time_point deadline)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   issue_.Lock();
   streams_mutex_.Lock();
   for (const auto& stream : streams_) { stream->Drain(deadline); }
   Stream::LockForFork();
 }
 
-void Vm::ParentAfterFork() {
+void Vm::ParentAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream::UnlockAfterFork();
   streams_mutex_.Unlock();
   issue_.Unlock();
 }
 
-void Vm::ChildAfterFork() {
+void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream::UnlockAfterFork();
   const ErrorPtr error = RuntimeError("[fork] this value was not computed before fork()");
   for (auto& stream : streams_) {

@@ -457,12 +457,12 @@ void CpuAllocator::ResetPeak() {
   reserved_peak_ = reserved_;
 }
 
-void CpuAllocator::LockForFork() {
+void CpuAllocator::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   grow_mutex_.Lock();
   lists_.Lock();
 }
 
-void CpuAllocator::UnlockAfterFork() {
+void CpuAllocator::UnlockAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   lists_.Unlock();
   grow_mutex_.Unlock();
 }

@@ -248,13 +248,13 @@ void Recorder::EvictAll() {
   ReleaseCodes();
 }
 
-void Recorder::LockForFork() {
+void Recorder::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   capture_mutex_.Lock();
   hidden_mutex_.Lock();
   sources_.LockForFork();
 }
 
-void Recorder::UnlockAfterFork() {
+void Recorder::UnlockAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   sources_.UnlockAfterFork();
   hidden_mutex_.Unlock();
   capture_mutex_.Unlock();

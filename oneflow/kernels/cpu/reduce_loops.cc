@@ -112,7 +112,7 @@ void SumColumns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, S
 // Is x larger than best, where a NaN is larger than every number?
 template <typename T>
 bool Larger(T x, T best) {
-  return x > best || (x != x && best == best);
+  return x > best || (x != x && best == best);  // NOLINT(misc-redundant-expression)
 }
 
 template <typename T>
