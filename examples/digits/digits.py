@@ -11,8 +11,10 @@ batches of 32.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -57,7 +59,7 @@ def load_digits(seed: int) -> tuple[Any, Any, Any, Any]:
 
 
 def train(network: nn.Module, pixels: Any, labels: Any, epochs: int, lr: float) -> list[float]:
-    """Trains the network; returns the loss of each step."""
+    """Trains the network; returns the loss of each step. DigitsError if the loss is no number."""
     data = TensorDataset(flow.tensor(pixels), flow.tensor(labels))
     batches = DataLoader(data, batch_size=32, shuffle=True)
     loss_of = nn.CrossEntropyLoss()
@@ -71,6 +73,12 @@ def train(network: nn.Module, pixels: Any, labels: Any, epochs: int, lr: float) 
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
+            if not math.isfinite(losses[-1]):
+                progress.close()
+                raise DigitsError(
+                    f"the loss of step {len(losses)} is {losses[-1]}: training diverged; "
+                    f"try a smaller --lr than {lr:g}"
+                )
             progress.step(len(losses), f"epoch {epoch} of {epochs}, loss {losses[-1]:.4f}")
         mean = sum(losses[-len(batches) :]) / len(batches)
         if epoch == 1 or epoch % 5 == 0 or epoch == epochs:
@@ -104,12 +112,25 @@ def load_network(path: str) -> tuple[nn.Module, int]:
         raise DigitsError(f"the checkpoint {path!r} does not fit: {_one_line(error)}") from None
 
 
+def _make_folder(folder: str) -> None:
+    """Before the training, which would be lost without a place for its result."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except FileExistsError:
+        raise DigitsError(f"--out expects a folder, got {folder!r}, which is none") from None
+    except OSError as error:
+        raise DigitsError(f"cannot write to {folder!r}: {_one_line(error)}") from None
+
+
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
 def run_training(options: argparse.Namespace) -> float:
     """Trains, saves and draws; returns the accuracy on held-out digits."""
+    _make_folder(options.out)
     flow.manual_seed(options.seed)
     x, y, held_out_x, held_out_y = load_digits(options.seed)
     network = make_network()
@@ -121,7 +142,6 @@ def run_training(options: argparse.Namespace) -> float:
     checkpoint = os.path.join(options.out, "digits.of")
     image = os.path.join(options.out, "digits.png")
     try:
-        os.makedirs(options.out, exist_ok=True)
         flow.save({"kind": KIND, "seed": options.seed, "network": network.state_dict()}, checkpoint)
         picture.draw(image, losses, held_out_x.reshape(-1, 8, 8), held_out_y, predicted)
     except OSError as error:
@@ -179,6 +199,10 @@ def _seed(text: str) -> int:
     if not 0 <= value < 2**63:
         raise argparse.ArgumentTypeError(f"expects a whole number of at least 0, got {text}")
     return value
+
+
+# What argparse calls the type in "invalid int value".
+_seed.__name__ = "int"
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -143,16 +143,34 @@ def test_bad_checkpoints_are_one_clear_line(trained: Any, tmp_path: Path, one_li
 def test_a_folder_that_cannot_be_written(tmp_path: Path, one_line: Any) -> None:
     (tmp_path / "file").write_text("")
     one_line("--out", "file/below", "cannot write")
+    one_line("--out", "file", "expects a folder", "file")
+
+
+def test_what_cannot_be_kept_is_not_trained(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(digits, "train", lambda *_: pytest.fail("trained in vain"))
+    assert digits.main(["--out", str(tmp_path / "file")]) == 1
+
+
+def test_a_training_that_diverges_says_so_and_keeps_the_old_checkpoint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "digits.of").write_bytes(b"old")
+    assert digits.main(["--lr", "1e5", "--out", str(tmp_path)]) == 1
+    assert "training diverged; try a smaller --lr than 100000" in capsys.readouterr().err
+    assert (tmp_path / "digits.of").read_bytes() == b"old"
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--epochs", "0"], ["--lr", "nan"], ["--seed", "-1"], ["--speed", "3"]]
+    "arguments",
+    [["--epochs", "0"], ["--lr", "nan"], ["--seed", "-1"], ["--seed", "x"], ["--speed", "3"]],
 )
 def test_bad_options(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         digits.parse(arguments)
     assert caught.value.code == 2
-    assert arguments[0] in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert arguments[0] in printed and "_" not in printed
 
 
 def test_the_split_is_whole_and_fixed() -> None:
