@@ -36,8 +36,9 @@ def test_mypy() -> None:
 
 def test_source_rules() -> None:
     rules = source_rules.all_rules((ROOT / "tools/checks/forbidden.txt").read_text())
-    found = []
-    for path in workspace.files(ROOT):
+    paths = workspace.files(ROOT)
+    found = list(source_rules.folders_without_readme(map(str, paths)))
+    for path in paths:
         try:
             text = (ROOT / path).read_text()
         except UnicodeDecodeError:

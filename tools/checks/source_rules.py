@@ -64,6 +64,14 @@ def readme_length(path: str, text: str) -> Iterable[str]:
         yield f"{path}: {text.count(chr(10))} lines, at most {LONGEST_README}"
 
 
+def folders_without_readme(paths: Iterable[str]) -> Iterable[str]:
+    """Each folder of oneflow/ that holds files has a README. Looks at the whole checkout."""
+    known = set(paths)
+    for folder in sorted({str(Path(path).parent) for path in known if path.startswith("oneflow/")}):
+        if f"{folder}/README.md" not in known:
+            yield f"{folder}: has no README.md"
+
+
 def depth(path: str, text: str) -> Iterable[str]:
     """No folder is more than 3 deep below oneflow/."""
     parts = Path(path).parts
