@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -44,7 +45,8 @@ class Machine:
         file.chmod(0o755)
         return file
 
-    def run(self, *args: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *args: str, full: bool = False) -> subprocess.CompletedProcess[str]:
+        """Runs tools/bazel; with `full`, where no file can grow."""
         env = {
             "PATH": str(self.bin),
             "HOME": str(self.bin.parent),
@@ -52,8 +54,18 @@ class Machine:
         }
         command = [str(ROOT / "tools/bazel"), *args]
         return subprocess.run(
-            command, env={**env, **self.env}, capture_output=True, text=True, check=False
+            command,
+            env={**env, **self.env},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=no_room if full else None,
         )
+
+
+def no_room() -> None:
+    """Writing to a file fails from now on, as on a full disk; pipes still work."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
 
 @pytest.fixture
@@ -128,6 +140,19 @@ def test_a_cache_that_cannot_be_made(machine: Machine) -> None:
     result = machine.run(f"--of_cache={machine.bin}/sh/cache", "query", "//...")
     expect_one_line(result, "cannot make the cache folder")
     assert os.access(machine.bin / "sh", os.X_OK)
+
+
+def test_no_disk_space(machine: Machine) -> None:
+    machine.write("bazelisk", _FAKE_BAZEL)
+    expect_one_line(machine.run("test", full=True), "File too large")
+    assert not [file for file in machine.cache.rglob("*") if file.is_file()]
+    assert machine.run("test").returncode == 0
+
+
+def test_a_broken_mark_of_depth_does_not_matter(machine: Machine) -> None:
+    machine.write("bazelisk", _FAKE_BAZEL)
+    machine.env["ONEFLOW_BAZEL_DEPTH"] = "deep"
+    assert machine.run("test").returncode == 0
 
 
 def test_help(machine: Machine) -> None:

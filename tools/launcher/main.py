@@ -33,11 +33,18 @@ def main(args: list[str]) -> int:
         _become_bazel(parsed)
     except LauncherError as error:
         print(f"tools/bazel: {error}", file=sys.stderr)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"tools/bazel: {where}{error.strerror or error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("tools/bazel: interrupted", file=sys.stderr)
+        return 130
     return 1
 
 
 def _become_bazel(parsed: options.Options) -> None:
-    depth = int(os.environ.get(_DEPTH) or 0)
+    given = os.environ.get(_DEPTH, "")
+    depth = int(given) if given.isdecimal() else 0
     if depth >= _DEEPEST:
         raise LauncherError("the bazel on PATH only calls tools/bazel again; install a real one")
     if options.command_of(parsed.bazel_args) in _COMPILING:
@@ -115,6 +122,9 @@ def write_rc(lines: list[str], cache: Path) -> Path:
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary = file.with_suffix(f".{os.getpid()}")
-        temporary.write_text(text)
-        os.replace(temporary, file)
+        try:
+            temporary.write_text(text)
+            os.replace(temporary, file)
+        finally:
+            temporary.unlink(missing_ok=True)
     return file

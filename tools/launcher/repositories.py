@@ -112,7 +112,9 @@ def unpacked(package: Package, cache: Path) -> Path:
             )
         deb = debian.fetch("binary", package.package, list(package.suites), package.sha256, cache)
         with tempfile.TemporaryDirectory(dir=cache) as folder:
-            subprocess.run(["dpkg-deb", "-x", str(deb), folder], check=True)
+            result = subprocess.run(["dpkg-deb", "-x", str(deb), folder], check=False)
+            if result.returncode != 0:
+                raise LauncherError(f"cannot unpack {package.package} in {cache}")
             _publish(Path(folder) / package.folder, target)
     return target
 
