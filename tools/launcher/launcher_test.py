@@ -144,7 +144,7 @@ def test_a_cache_that_cannot_be_made(machine: Machine) -> None:
 
 def test_no_disk_space(machine: Machine) -> None:
     machine.write("bazelisk", _FAKE_BAZEL)
-    expect_one_line(machine.run("test", full=True), "File too large")
+    expect_one_line(machine.run("test", full=True), "File too large; see --of_cache")
     assert not [file for file in machine.cache.rglob("*") if file.is_file()]
     assert machine.run("test").returncode == 0
 

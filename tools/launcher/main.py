@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
@@ -16,6 +17,9 @@ WORKSPACE = Path(__file__).resolve().parent.parent.parent
 
 # Commands that compile, and so need a C++ compiler before anything else is fetched.
 _COMPILING = ("build", "test", "run", "coverage")
+
+# Only the cache folder is written to.
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 
 # How deep tools/bazel is inside itself: a program under `run` may call it again, but a `bazel` on
 # PATH that does nothing else than call it would do so for ever.
@@ -35,7 +39,8 @@ def main(args: list[str]) -> int:
         print(f"tools/bazel: {error}", file=sys.stderr)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
-        print(f"tools/bazel: {where}{error.strerror or error}", file=sys.stderr)
+        hint = "; see --of_cache" if error.errno in _NO_ROOM else ""
+        print(f"tools/bazel: {where}{error.strerror or error}{hint}", file=sys.stderr)
     except KeyboardInterrupt:
         print("tools/bazel: interrupted", file=sys.stderr)
         return 130
