@@ -11,7 +11,8 @@ CUDA_ONLY = select({
     "//tools/build_defs:cuda_enabled": [],
 })
 
-# Contraction of a * b + c would give other bits than the CPU's kernels; see COPTS in copts.bzl.
+# Contraction of a * b + c would give other bits than the CPU's kernels; see COPTS in copts.bzl. How much is optimised
+# is the rule's to say, from the compilation mode.
 _COPTS = [
     "-std=c++17",
     "--expt-relaxed-constexpr",
@@ -32,10 +33,7 @@ _HOST_COPTS = [
 def of_cuda_library(copts = [], host_copts = [], **kwargs):
     """A library of CUDA code; attributes of cuda_library. C++ rules may depend on it."""
     cuda_library(
-        copts = _COPTS + select({
-            "//conditions:default": ["-O3"],
-            "//tools/build_defs:dbg": ["-O0"],
-        }) + copts,
+        copts = _COPTS + copts,
         host_copts = _HOST_COPTS + host_copts,
         target_compatible_with = CUDA_ONLY,
         **kwargs

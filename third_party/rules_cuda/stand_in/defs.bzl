@@ -9,6 +9,12 @@ load(":archs.bzl", "CudaArchsInfo")
 _HEADERS = [".cuh", ".h", ".hpp", ".hh", ".inl"]
 _SOURCES = [".cc", ".cpp", ".cu"]
 
+_MODES = {
+    "dbg": ["-O0", "-g"],
+    "fastbuild": ["-O1"],
+    "opt": ["-O3", "-DNDEBUG"],
+}
+
 def _directories(ctx):
     """The folders of the attribute `includes`, as paths from the execution root."""
     found = []
@@ -34,6 +40,7 @@ def _compile(ctx, compiler, source, context):
     args.add_all(context.includes, before_each = "-I")
     args.add_all(context.system_includes, before_each = "-isystem")
     args.add_all(depset(ctx.attr.local_defines, transitive = [context.defines]), format_each = "-D%s")
+    args.add_all(_MODES[ctx.var["COMPILATION_MODE"]])
     args.add_all(ctx.attr.copts)
     args.add_all(ctx.attr.host_copts, before_each = "-Xcompiler")
     args.add_all(ctx.attr.ptxasopts, before_each = "-Xptxas")
