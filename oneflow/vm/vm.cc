@@ -76,11 +76,24 @@ class Scratch {
   MemoryBlock* block_ = nullptr;
 };
 
-// Takes the issue lock without ever waiting for it under the host's lock.
+// Runs the kernel; what it wrote in full is no longer poisoned. REQUIRES the issue lock, so that a
+// later writer's poison stays.
+ErrorPtr RunLocked(const OpCall& call) {
+  const Maybe<void> ran = RunKernel(call);
+  if (ran.ok() && call.overwrites) {
+    for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
+  }
+  return ran.error();
+}
+
+// Takes the issue lock. Neither lock is ever waited for while the other is held: who comes back for
+// the host's lock may be parked there for ever (exit), or meet a fork that holds it and wants this.
 void LockIssue(Mutex* mutex) ONEFLOW_TSA_(no_thread_safety_analysis) {
-  if (mutex->TryLock()) { return; }
-  HostUnlocked unlocked;
-  mutex->Lock();
+  while (!mutex->TryLock()) {
+    HostUnlocked unlocked;
+    mutex->Lock();
+    mutex->Unlock();
+  }
 }
 
 }  // namespace
@@ -148,12 +161,13 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   if (call->kernel->scratch != nullptr) { JUST(scratch.Provide(call)); }
 
   const bool small = threads == 1 && cost < kInlineLimitNs;
+  LockIssue(&issue_);
+  // Under the lock: Stop() may have ended the threads while this one waited.
   const bool stopped = stopped_.load(std::memory_order_acquire);
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
   const bool must_inline =
       stopped || (mode() == Mode::kInline) || (mode() == Mode::kAuto && TouchesVisible(*call));
   const bool inline_wanted = must_inline || DrawInline(small);
-  LockIssue(&issue_);
   if (inline_wanted) {
     if (call->stream->Idle() && DependenciesPassed(*call)) { return RunInline(*call, small); }
     if (must_inline || mode() == Mode::kRandom) {
@@ -173,21 +187,16 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small) ONEFLOW_TSA_(no_thread
     return error;
   }
   if (small) {
-    Maybe<void> ran = RunKernel(call);
+    error = RunLocked(call);
     issue_.Unlock();
-    error = ran.error();
   } else {
     HostUnlocked unlocked;
-    Maybe<void> ran = RunKernel(call);
+    error = RunLocked(call);
     issue_.Unlock();  // before the host's lock is taken again: never hold both while waiting
-    error = ran.error();
   }
   if (__builtin_expect(error != nullptr, 0)) {
     error->set_stack(CurrentStack());
     return error;
-  }
-  if (call.overwrites) {
-    for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
   }
   return Ok();
 }
@@ -240,6 +249,7 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued)
 }
 
 Maybe<void> Vm::SyncRead(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
+  const IntrusivePtr<Storage> keep(storage);  // a wait lets other threads drop the tensor
   LockIssue(&issue_);
   const StreamPoint point = storage->last_write();
   issue_.Unlock();
