@@ -23,7 +23,8 @@ namespace oneflow {
 
 class Stream;
 
-inline constexpr int kMaxOperands = 16;
+inline constexpr int kMaxOperands = 16;  // inputs of one op
+inline constexpr int kMaxResults = 4;    // outputs of one op
 
 // What happens to an op's targets when it fails, or when one of its inputs is poisoned.
 enum class OnFailure : uint8_t {
@@ -68,8 +69,8 @@ class Instruction {
 
   OpCall call_;
   StackId stack_;
-  ArrayView views_[kMaxOperands];
-  Storage* storages_[2 * kMaxOperands];
+  ArrayView views_[kMaxOperands + kMaxResults];
+  Storage* storages_[kMaxOperands + kMaxResults];
   std::vector<StreamPoint> waits_;
   std::vector<int64_t> dims_;
   std::unique_ptr<char[]> attrs_;

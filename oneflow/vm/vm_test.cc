@@ -134,6 +134,45 @@ class VmTest : public ::testing::Test {
   Stream* stream_ = nullptr;
 };
 
+// out = sum of all inputs.
+Maybe<void> RunSum(const KernelCall& call) {
+  float sum = 0;
+  for (int i = 0; i < call.num_inputs; ++i) { sum += *call.inputs[i].Data<float>(); }
+  *call.outputs[0].Data<float>() = sum;
+  return Ok();
+}
+
+TEST_F(VmTest, AQueuedOpMayHaveAsManyInputsAsAnyOp) {
+  const Kernel sum{"sum.test", &RunSum, nullptr, &CostLong, nullptr};
+  const Vec one = Make(1);
+  const Vec out = Make(1);
+  *one.data() = 1;
+  const int64_t stride = 1;
+  ArrayView views[kMaxOperands + 1];
+  Storage* storages[kMaxOperands + 1];
+  for (int i = 0; i <= kMaxOperands; ++i) {
+    const Vec& vec = i < kMaxOperands ? one : out;
+    views[i] = {vec.data(), &vec.n, &stride, 1, DataType::kFloat, true, true};
+    storages[i] = vec.storage.get();
+  }
+  OpCall call;
+  call.op = sum.name;
+  call.kernel = &sum;
+  call.call.inputs = views;
+  call.call.num_inputs = kMaxOperands;
+  call.call.outputs = views + kMaxOperands;
+  call.call.num_outputs = 1;
+  call.reads = storages;
+  call.num_reads = kMaxOperands;
+  call.writes = storages + kMaxOperands;
+  call.num_writes = 1;
+  call.stream = stream_;
+  vm_->SetMode(Vm::Mode::kQueued);
+  CHECK_JUST(vm_->Issue(&call));
+  CHECK_JUST(vm_->SyncRead(out.storage.get()));
+  EXPECT_EQ(*out.data(), kMaxOperands);
+}
+
 TEST_F(VmTest, TinyOpRunsOnTheIssuingThread) {
   const Vec x = Make(4);
   const Vec y = Make(4);
