@@ -43,43 +43,36 @@ Maybe<TensorPtr> RootGradient(const TensorPtr& root, const TensorPtr& given) {
 
 }  // namespace
 
-// One run of the tape.
+// One run of the tape. Start() finds the nodes and their edges' slots; it calls nothing that could let
+// another thread, or a hook, begin a run over the same nodes (two graphs may share leaves). From then
+// on the run looks at its own tables alone.
 class Engine {
  public:
   explicit Engine(const BackwardOptions& options) : options_(options), last_yield_(Clock::now()) {}
-  ~Engine() {
-    // A hook may start a run of its own over the same nodes: the outer run's marks come back.
-    for (Work& work : work_) {
-      work.node->run_ = work.outer_run;
-      work.node->slot_ = work.outer_slot;
-    }
-  }
 
-  Maybe<void> AddRoots(const TensorTuple& roots, const TensorTuple& grads) {
+  // With `wanted`, only gradients of those are wanted; leaves are left alone.
+  Maybe<void> Start(const TensorTuple& roots, const TensorTuple& grads,
+                    const std::vector<Edge>* wanted) {
+    TensorTuple dys;
     for (size_t i = 0; i < roots.size(); ++i) {
-      TensorPtr grad =
-          JUST(RootGradient(roots[i], i < grads.size() ? grads[i] : TensorPtr(nullptr)));
-      Edge edge = GradientEdge(roots[i]);
-      Discover(edge.node);
-      JUST(Deliver(edge, std::move(grad)));
+      dys.push_back(JUST(RootGradient(roots[i], i < grads.size() ? grads[i] : TensorPtr())));
     }
+    std::vector<Target> targets;
+    for (const TensorPtr& root : roots) {
+      const Edge edge = GradientEdge(root);
+      if (edge.node == nullptr) {  // another thread turned it off meanwhile
+        return RuntimeError("[backward] expects a tensor that requires grad");
+      }
+      targets.push_back({Discover(edge.node), edge.index});
+    }
+    if (wanted != nullptr) { CaptureOnly(*wanted); }
+    for (size_t i = 0; i < roots.size(); ++i) { JUST(Deliver(targets[i], std::move(dys[i]))); }
     return Ok();
   }
 
-  // Only gradients of these are wanted; leaves are left alone.
-  void CaptureOnly(const std::vector<Edge>& edges) {
-    capture_only_ = true;
-    captured_.resize(edges.size());
-    for (size_t i = 0; i < edges.size(); ++i) {
-      const int slot = edges[i].node == nullptr ? -1 : SlotOf(*edges[i].node);
-      if (slot >= 0) { At(slot).captures.emplace_back(edges[i].index, static_cast<int>(i)); }
-    }
-    MarkNeeded();
-  }
-
   Maybe<void> Run() {
-    for (Work& work : work_) {
-      if (work.pending == 0) { ready_.push(work.node->slot_); }
+    for (size_t slot = 0; slot < work_.size(); ++slot) {
+      if (work_[slot].pending == 0) { ready_.push(static_cast<int>(slot)); }
     }
     int count = 0;
     while (!ready_.empty()) {
@@ -94,44 +87,65 @@ class Engine {
   TensorTuple& captured() { return captured_; }
 
  private:
+  struct Target {
+    int slot = -1;  // -1: no gradient is wanted here
+    int index = 0;
+  };
+
   struct Work {
     NodePtr node;
     TensorTuple dys;
-    int pending = 0;  // edges into this node whose gradient has not been delivered
+    size_t first_target = 0;  // its edges in targets_
+    int pending = 0;          // edges into this node whose gradient has not been delivered
     bool needed = true;
-    const void* outer_run = nullptr;
-    int outer_slot = -1;
     std::vector<std::pair<int, int>> captures;  // (output, position among the wanted inputs)
   };
 
   Work& At(int slot) { return work_[static_cast<size_t>(slot)]; }
 
-  int SlotOf(const Node& node) const { return node.run_ == this ? node.slot_ : -1; }
-
-  void Visit(const NodePtr& node) {
+  // The node's slot; it gets one where it has none. Marks left by earlier runs are never believed:
+  // a slot counts only if it names this very node.
+  int SlotOf(const NodePtr& node) {
+    const auto marked = static_cast<size_t>(node->slot_);
+    if (marked < work_.size() && work_[marked].node == node) { return node->slot_; }
     Work work;
     work.node = node;
-    work.outer_run = node->run_;
-    work.outer_slot = node->slot_;
-    node->run_ = this;
-    node->slot_ = static_cast<int32_t>(work_.size());
     work.dys.resize(static_cast<size_t>(node->num_outputs()));
+    node->slot_ = static_cast<int32_t>(work_.size());
     work_.push_back(std::move(work));
+    return node->slot_;
   }
 
   // Gives a slot to every node that can be reached, and counts the edges into it.
-  void Discover(const NodePtr& root) {
-    if (SlotOf(*root) >= 0) { return; }
+  int Discover(const NodePtr& root) {
     size_t next = work_.size();
-    Visit(root);
+    const int slot = SlotOf(root);
     for (; next < work_.size(); ++next) {
       const NodePtr node = work_[next].node;
+      work_[next].first_target = targets_.size();
       for (const Edge& edge : node->edges()) {
-        if (edge.node == nullptr) { continue; }
-        if (SlotOf(*edge.node) < 0) { Visit(edge.node); }
-        ++At(edge.node->slot_).pending;
+        Target target;
+        if (edge.node != nullptr) {
+          target = {SlotOf(edge.node), edge.index};
+          ++At(target.slot).pending;
+        }
+        targets_.push_back(target);
       }
     }
+    return slot;
+  }
+
+  void CaptureOnly(const std::vector<Edge>& edges) {
+    capture_only_ = true;
+    captured_.resize(edges.size());
+    const size_t reached = work_.size();
+    for (size_t i = 0; i < edges.size(); ++i) {
+      if (edges[i].node == nullptr) { continue; }
+      const auto marked = static_cast<size_t>(edges[i].node->slot_);
+      if (marked >= reached || work_[marked].node != edges[i].node) { continue; }
+      work_[marked].captures.emplace_back(edges[i].index, static_cast<int>(i));
+    }
+    MarkNeeded();
   }
 
   // A node is needed if a captured one can be reached from it. Nodes finish before those that they
@@ -143,8 +157,9 @@ class Engine {
     for (int slot : order) {
       Work& work = At(slot);
       work.needed = !work.captures.empty();
-      for (const Edge& edge : work.node->edges()) {
-        work.needed = work.needed || (edge.node != nullptr && At(edge.node->slot_).needed);
+      for (size_t i = 0; i < work.node->edges().size(); ++i) {
+        const Target& target = targets_[work.first_target + i];
+        work.needed = work.needed || (target.slot >= 0 && At(target.slot).needed);
       }
     }
   }
@@ -152,15 +167,15 @@ class Engine {
   // Leaves come before everything: they have no edges.
   uint64_t Age(int slot) { return At(slot).node->IsLeaf() ? 0 : At(slot).node->sequence(); }
 
-  Maybe<void> Deliver(const Edge& edge, TensorPtr grad) {
+  Maybe<void> Deliver(const Target& target, TensorPtr grad) {
     if (grad == nullptr) { return Ok(); }
-    TensorPtr& sum = At(edge.node->slot_).dys[static_cast<size_t>(edge.index)];
+    TensorPtr& sum = At(target.slot).dys[static_cast<size_t>(target.index)];
     if (sum == nullptr) {
       sum = std::move(grad);
       return Ok();
     }
     ScopedGradMode mode(options_.create_graph);
-    ScopedStack stack(edge.node->stack());
+    ScopedStack stack(At(target.slot).node->stack());
     sum = JUST(GetGradientOps().add(sum, grad));
     return Ok();
   }
@@ -179,11 +194,11 @@ class Engine {
       const bool apply = !(capture_only_ && node->IsLeaf());
       if (apply) { JUST(Apply(node.get(), dys, &dxs)); }
     }
-    for (size_t i = 0; i < node->edges().size(); ++i) {
-      const Edge& edge = node->edges()[i];
-      if (edge.node == nullptr) { continue; }
-      JUST(Deliver(edge, std::move(dxs[i])));
-      if (--At(edge.node->slot_).pending == 0) { ready_.push(edge.node->slot_); }
+    for (size_t i = 0; i < dxs.size(); ++i) {
+      const Target target = targets_[At(slot).first_target + i];
+      if (target.slot < 0) { continue; }
+      JUST(Deliver(target, std::move(dxs[i])));
+      if (--At(target.slot).pending == 0) { ready_.push(target.slot); }
     }
     return Ok();
   }
@@ -217,6 +232,7 @@ class Engine {
   const BackwardOptions options_;
   bool capture_only_ = false;
   std::vector<Work> work_;
+  std::vector<Target> targets_;  // of every node's edges, in the order of work_
   TensorTuple captured_;
   std::priority_queue<int, std::vector<int>, Later> ready_{Later{this}};
   Clock::time_point last_yield_;
@@ -225,7 +241,7 @@ class Engine {
 Maybe<void> Backward(const TensorTuple& roots, const TensorTuple& grads,
                      const BackwardOptions& options) {
   Engine engine(options);
-  JUST(engine.AddRoots(roots, grads));
+  JUST(engine.Start(roots, grads, nullptr));
   return engine.Run();
 }
 
@@ -242,8 +258,7 @@ Maybe<TensorTuple> Gradients(const TensorTuple& roots, const TensorTuple& inputs
     edges.push_back(GradientEdge(input));
   }
   Engine engine(options);
-  JUST(engine.AddRoots(roots, grads));
-  engine.CaptureOnly(edges);
+  JUST(engine.Start(roots, grads, &edges));
   JUST(engine.Run());
   for (size_t i = 0; i < inputs.size() && !allow_unused; ++i) {
     if (engine.captured()[i] == nullptr) {

@@ -4,8 +4,9 @@
 // its outputs have arrived (a topological order; ties go to the younger node). Everything is issued
 // on the calling thread, asynchronously like any op.
 //
-// Thread safety: one run at a time for each graph; in Python the GIL sees to it. Blocking: as ops
-// do. Every kYieldEvery nodes the host's lock is offered to other threads and signals are polled.
+// Thread safety: under the host's lock (in Python: the GIL). Whenever a run lets go of it, another
+// thread or a hook may begin a run over the same nodes: two graphs may share leaves. Blocking: as ops
+// do. Every few milliseconds the host's lock is offered to other threads and signals are polled.
 #ifndef ONEFLOW_AUTOGRAD_ENGINE_H_
 #define ONEFLOW_AUTOGRAD_ENGINE_H_
 

@@ -55,6 +55,8 @@ bool Node::RemoveHook(int64_t id) {
   const auto found = std::find_if(hooks_.begin(), hooks_.end(),
                                   [id](const auto& hook) { return hook.second.id == id; });
   if (found == hooks_.end()) { return false; }
+  // What the hook owns is destroyed last: that may run code which comes back to this node.
+  const TensorHook removed = std::move(found->second);
   hooks_.erase(found);
   return true;
 }
@@ -77,18 +79,23 @@ const GradientOps& GetGradientOps() { return gradient_ops; }
 Maybe<void> AccumulateGrad::Apply(const TensorTuple& dys, TensorTuple* dxs) {
   const TensorPtr& dy = dys[0];
   if (leaf_->tensor == nullptr || dy == nullptr) { return Ok(); }
-  TensorPtr* grad = &leaf_->tensor->MutableAutograd()->grad;
-  if (*grad == nullptr) {
+  // Own references: an op may let other threads run, and those may drop the leaf or its gradient.
+  const TensorPtr leaf(leaf_->tensor);
+  const TensorPtr before = leaf->MutableAutograd()->grad;
+  TensorPtr after;
+  if (before == nullptr) {
     // Taken over when the engine holds the only reference; else two leaves could come to share one
     // gradient, and a change of one in place would change the other.
     const bool only_ours = dy->ref_count() == 1 && dy->contiguous() && dy->storage()->Unshared() &&
                            !dy->storage()->host_visible();
-    *grad = only_ours || GradModeEnabled() ? dy : JUST(gradient_ops.clone(dy));
-  } else if (GradModeEnabled() || (*grad)->storage()->host_visible()) {
-    *grad = JUST(gradient_ops.add(*grad, dy));
+    after = only_ours || GradModeEnabled() ? dy : JUST(gradient_ops.clone(dy));
+  } else if (GradModeEnabled() || before->storage()->host_visible()) {
+    after = JUST(gradient_ops.add(before, dy));
   } else {
-    JUST(gradient_ops.add_in_place(*grad, dy));
+    JUST(gradient_ops.add_in_place(before, dy));
+    return Ok();
   }
+  leaf->autograd()->grad = std::move(after);
   return Ok();
 }
 

@@ -65,8 +65,7 @@ class Node : public GradFnBase {
   std::vector<std::pair<int, TensorHook>> hooks_;
 
   friend class Engine;
-  // Scratch of the engine's walk; a graph is run by one thread at a time.
-  const void* run_ = nullptr;
+  // Where the last walk that met this node put it: a hint that means nothing to any other walk.
   int32_t slot_ = -1;
 };
 

@@ -1,0 +1,90 @@
+"""Several Python threads over shared tensors; leaving and forking while they run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+
+import oneflow as flow
+
+THREADS = 4
+
+
+def test_backward_of_graphs_that_share_leaves() -> None:
+    weights = [flow.ones(64, 64, requires_grad=True) for _ in range(4)]
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(10):
+                y = flow.ones(64, 64)
+                for k in range(200):
+                    y = y * weights[k % 4]
+                y.sum().backward()
+        except BaseException as error:  # noqa: BLE001 - told to the main thread
+            errors.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert errors == []
+    for weight in weights:
+        assert np.isfinite(weight.grad.numpy()).all()
+
+
+BUSY = """
+    import os, sys, threading, time
+    import numpy as np
+    import oneflow as flow
+
+    def work(x):
+        while True:
+            x.add_(1)
+
+    for _ in range(3):
+        x = flow.from_numpy(np.ones(200_000, np.float32))
+        threading.Thread(target=work, args=(x,), daemon=True).start()
+    time.sleep(0.3)
+"""
+
+FORKS = """
+    for _ in range(20):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+    print("forked")
+"""
+
+
+def run(program: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=seconds,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+def test_leaving_while_threads_work_on_visible_memory() -> None:
+    start = time.monotonic()
+    done = run(BUSY, 60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.monotonic() - start < 9, "the deadline of the exit is 10 s"
+
+
+def test_forking_while_threads_work_on_visible_memory() -> None:
+    done = run(textwrap.dedent(BUSY) + textwrap.dedent(FORKS), 60)
+    assert (done.returncode, done.stdout.strip()) == (0, "forked")
