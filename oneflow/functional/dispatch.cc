@@ -15,6 +15,7 @@ namespace {
 std::atomic<CastFn> cast_fn{nullptr};
 
 constexpr size_t kMaxAttrsBytes = 1024;
+static_assert(kMaxOpOutputs <= kMaxResults, "an Instruction holds the views of every output");
 
 // The operands of one call, after promotion, and what was worked out about them.
 struct Operands {
@@ -35,6 +36,16 @@ struct Operands {
   }
 };
 
+const GradFnBase* GradFnOf(const Tensor& tensor) {
+  return tensor.autograd() == nullptr ? nullptr : tensor.autograd()->grad_fn.get();
+}
+
+// A view whose base got another history since (an op in place): its own history is not true of the
+// data any more.
+bool IsStaleView(const AutogradMeta& view) {
+  return GradFnOf(*view.view_base) != view.base_grad_fn && GradModeEnabled();
+}
+
 Maybe<void> Collect(const OpDef& def, const TensorPtr* inputs, int count,
                     const DispatchOptions& options, Operands* o) {
   if (count > kMaxOperands) {
@@ -48,6 +59,12 @@ Maybe<void> Collect(const OpDef& def, const TensorPtr* inputs, int count,
   for (int i = 0; i < count; ++i) {
     const Tensor* t = inputs[i].get();
     if (t == nullptr) { continue; }
+    const AutogradMeta* autograd = t->autograd();
+    if (autograd != nullptr && autograd->view_base != nullptr && IsStaleView(*autograd)) {
+      return RuntimeError("[{}] got a view (shape {}) of a tensor that an op has changed in place "
+                          "since, so that its gradient is not known; make the view again",
+                          def.name, t->shape());
+    }
     if (first == nullptr) {
       first = t;
       o->device = t->device();
@@ -212,7 +229,9 @@ TensorPtr MakeView(const TensorPtr& base, TensorMeta meta) {
   if (base->requires_grad() || GradModeEnabled()) {
     AutogradMeta* autograd = base->autograd();
     const bool base_is_view = autograd != nullptr && autograd->view_base != nullptr;
-    view->MutableAutograd()->view_base = base_is_view ? autograd->view_base : base;
+    AutogradMeta* meta_of_view = view->MutableAutograd();
+    meta_of_view->view_base = base_is_view ? autograd->view_base : base;
+    meta_of_view->base_grad_fn = base_is_view ? autograd->base_grad_fn : GradFnOf(*base);
   }
   return view;
 }
@@ -267,7 +286,14 @@ Maybe<void> CheckTarget(const OpDef& def, const TensorPtr& target, const TensorM
   return Ok();
 }
 
-Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target) {
+// `recorded`: the result will depend on something that requires grad.
+Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target, bool recorded) {
+  if (target->storage()->read_only()) {
+    return RuntimeError(
+        "[{}] in place expects memory that may be written, got a tensor of shape {} "
+        "made from a read-only array; use .clone() first",
+        def.name, target->shape());
+  }
   const AutogradMeta* meta = target->autograd();
   if (!GradModeEnabled() || meta == nullptr) { return Ok(); }
   if (meta->requires_grad && meta->grad_fn == nullptr) {
@@ -275,11 +301,17 @@ Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target) {
                         "flow.no_grad() if its history does not matter",
                         def.name, target->shape());
   }
-  const bool base_needs = meta->view_base != nullptr && meta->view_base->requires_grad();
-  if (meta->view_base != nullptr && (base_needs || meta->requires_grad)) {
+  if (meta->view_base == nullptr) { return Ok(); }
+  if (meta->view_base->requires_grad() || meta->requires_grad) {
     return RuntimeError("[{}] in place on a view (shape {}) of a tensor that requires grad is not "
                         "supported; use an out-of-place op, or flow.no_grad()",
                         def.name, target->shape());
+  }
+  if (recorded) {
+    return RuntimeError(
+        "[{}] in place on a view (shape {}), with a value that requires grad, is not "
+        "supported; use an out-of-place op, or .detach() the value",
+        def.name, target->shape());
   }
   return Ok();
 }
@@ -337,7 +369,9 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   JUST(CastToTarget(def, &o));
   const bool writes_only = def.num_inputs >= 0 && num_inputs == def.num_inputs + 1;
   const int targets = def.num_outputs;
-  for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i])); }
+  const int first = writes_only ? 1 : 0;
+  const bool recorded = NeedsNode(op, o.tensors + first, o.count - first);
+  for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i], recorded)); }
   JUST(Untangle(targets, &o));
   if (!writes_only) {
     JUST(Infer(def, &o, attrs, metas.data()));
@@ -351,12 +385,13 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
       JUST(CheckTarget(def, o.tensors[0], same));
     }
   }
-  const int first = writes_only ? 1 : 0;
   IntrusivePtr<OpNode> node;
-  if (NeedsNode(op, o.tensors + first, o.count - first)) {
+  if (recorded) {
     TensorPtr before[kMaxOperands];
     for (int i = first; i < o.count; ++i) {
-      before[i] = i < targets ? BeforeChange(o.tensors[i]) : o.tensors[i];
+      const TensorPtr* end = o.tensors + targets;
+      const bool changes = std::find(o.tensors, end, o.tensors[i]) != end;  // also as x.mul_(x)
+      before[i] = changes ? BeforeChange(o.tensors[i]) : o.tensors[i];
     }
     node = MakeIntrusive<OpNode>(&op, before + first, o.count - first, attrs);
   }

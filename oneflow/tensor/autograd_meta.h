@@ -44,9 +44,10 @@ struct AutogradMeta {
   IntrusivePtr<GradFnBase> grad_fn;      // nullptr for a leaf
   IntrusivePtr<GradFnBase> accumulator;  // a leaf's node that adds into `grad`
   TensorPtr grad;
-  std::vector<TensorHook> hooks;  // of a leaf without an accumulator yet
-  IntrusivePtr<WeakTensor> weak;  // made on demand, see Tensor::Weak()
-  TensorPtr view_base;            // the tensor that this one is a view of, or nullptr
+  std::vector<TensorHook> hooks;             // of a leaf without an accumulator yet
+  IntrusivePtr<WeakTensor> weak;             // made on demand, see Tensor::Weak()
+  TensorPtr view_base;                       // the tensor that this one is a view of, or nullptr
+  const GradFnBase* base_grad_fn = nullptr;  // its grad_fn when the view was made: to compare only
 };
 
 }  // namespace oneflow

@@ -1,6 +1,8 @@
 #include "oneflow/vm/storage.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "oneflow/common/mutex.h"
 
@@ -37,6 +39,8 @@ void Storage::DropHandle() {
 
 void Storage::FreeMemory() {
   if (release_ != nullptr) {
+    // An interrupt may have ended the wait for an instruction that still uses this memory.
+    AwaitUses();
     release_(owner_);
     return;
   }
@@ -51,6 +55,17 @@ void Storage::FreeMemory() {
   } else {
     FreeAcrossStreams();
   }
+}
+
+void Storage::AwaitUses() {
+  const auto await = [](StreamPoint point) {
+    while (!StreamClock::Passed(point)) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  };
+  await(last_write_);
+  await(first_read_);
+  for (const StreamPoint& point : more_reads_) { await(point); }
 }
 
 void Storage::FreeAcrossStreams() {

@@ -53,6 +53,10 @@ class Storage : public RefCounted<Storage> {
   bool host_visible() const { return host_visible_.load(std::memory_order_relaxed); }
   void MarkHostVisible() { host_visible_.store(true, std::memory_order_relaxed); }
 
+  // Imported memory that must not be written; set before anybody else knows the storage.
+  bool read_only() const { return read_only_; }
+  void MarkReadOnly() { read_only_ = true; }
+
   // The root error, or nullptr.
   ErrorPtr poison() const;
   bool poisoned() const { return poison_.load(std::memory_order_acquire) != nullptr; }
@@ -79,6 +83,7 @@ class Storage : public RefCounted<Storage> {
   void DropHandle();
   void FreeMemory();
   void FreeAcrossStreams();
+  void AwaitUses();
 
   void* data_;
   size_t bytes_;
@@ -87,6 +92,7 @@ class Storage : public RefCounted<Storage> {
   StreamIndex home_ = 0;
   Device device_;
   std::atomic<bool> host_visible_{false};
+  bool read_only_ = false;
   std::atomic<uint32_t> version_{0};
   std::atomic<int32_t> handles_{0};
   std::atomic<const Error*> poison_{nullptr};  // owns one reference

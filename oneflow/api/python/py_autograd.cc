@@ -170,8 +170,11 @@ PyObject* RetainGrad(PyObject* self, PyObject*) {
     tensor->autograd()->retain_grad = true;
     const auto keep = [weak = tensor->Weak()](const TensorPtr& grad) -> Maybe<TensorPtr> {
       if (weak->tensor == nullptr) { return TensorPtr(); }
-      TensorPtr* kept = &weak->tensor->MutableAutograd()->grad;
-      *kept = *kept == nullptr ? grad : JUST(GetGradientOps().add(*kept, grad));
+      const TensorPtr owner(weak->tensor);  // an op may let other threads run
+      const TensorPtr before = owner->MutableAutograd()->grad;
+      // A copy: the gradient goes on to others, which must not see changes of this one.
+      owner->autograd()->grad = before == nullptr ? JUST(GetGradientOps().clone(grad))
+                                                  : JUST(GetGradientOps().add(before, grad));
       return TensorPtr();
     };
     AttachHook(tensor, {next_hook_id.fetch_add(1), keep});
@@ -353,6 +356,10 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
       TensorValue(value)->dtype() != tensor->dtype()) {
     PyErr_Format(PyExc_TypeError, "[grad] expects None, or a Tensor of shape %s and dtype %s",
                  tensor->shape().ToString().c_str(), DataTypeName(tensor->dtype()));
+    return -1;
+  }
+  if (TensorValue(value) == tensor) {
+    PyErr_SetString(PyExc_RuntimeError, "[grad] a tensor cannot be its own gradient");
     return -1;
   }
   tensor->MutableAutograd()->grad = TensorValue(value);
