@@ -94,7 +94,11 @@ Maybe<TensorPtr> Flatten(const TensorPtr& input, int64_t start_dim, int64_t end_
   Dims shape;
   for (int i = 0; i < first; ++i) { shape.PushBack(input->shape()[i]); }
   int64_t merged = 1;
-  for (int i = first; i <= last && i < input->ndim(); ++i) { merged *= input->shape()[i]; }
+  for (int i = first; i <= last && i < input->ndim(); ++i) {
+    if (__builtin_mul_overflow(merged, input->shape()[i], &merged)) {
+      return RuntimeError("[flatten] expects a merged size of 64 bits, got {}", input->shape());
+    }
+  }
   shape.PushBack(merged);
   for (int i = last + 1; i < input->ndim(); ++i) { shape.PushBack(input->shape()[i]); }
   return Reshape(input, shape);

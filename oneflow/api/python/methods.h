@@ -26,6 +26,7 @@ PyObject* TensorFloat(PyObject* self);
 PyObject* TensorIndex(PyObject* self);
 // A copy of anything that numpy can make an array of.
 PyObject* TensorFromPython(PyObject* data);
+bool IsNumpyArray(PyObject* object);
 // Tensor(2, 3) and Tensor([1, 2]): the old constructor; float32.
 PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs);
 

@@ -45,9 +45,11 @@ void TensorDealloc(PyObject* object) {
   auto* self = reinterpret_cast<PyTensor*>(object);
   PyTypeObject* type = Py_TYPE(object);
   PyObject_GC_UnTrack(object);
+  // First: what runs below (callbacks, destructors) may ask for the tensor, and must not get this
+  // wrapper. It may have made another one already (WrapTensor).
+  if (self->tensor->host_object() == self) { self->tensor->set_host_object(nullptr); }
   if (self->weakrefs != nullptr) { PyObject_ClearWeakRefs(object); }
   Py_CLEAR(self->dict);
-  self->tensor->set_host_object(nullptr);
   self->tensor.~TensorPtr();
   if (type == tensor_type && free_count < kFreeListSize) {
     free_list[free_count++] = self;
@@ -82,9 +84,13 @@ int TensorSetattr(PyObject* object, PyObject* name, PyObject* value) {
 // Tensor(other): another handle over the same data, without history; how subclasses are made.
 PyObject* TensorNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (PyTuple_GET_SIZE(args) < 1 || !IsTensor(PyTuple_GET_ITEM(args, 0))) {
-    if (type == tensor_type || PyTuple_GET_SIZE(args) > 0) { return NewLegacyTensor(args, kwargs); }
-    PyErr_Format(PyExc_TypeError, "[%s] expects a Tensor to share its data with", type->tp_name);
-    return nullptr;
+    if (type != tensor_type && PyTuple_GET_SIZE(args) == 0) {
+      PyErr_Format(PyExc_TypeError, "[%s] expects a Tensor to share its data with", type->tp_name);
+      return nullptr;
+    }
+    PyRef plain = PyRef::Steal(NewLegacyTensor(args, kwargs));
+    if (!plain || type == tensor_type) { return plain.Release(); }
+    return NewWrapper(type, TensorValue(plain.get())->Alias());
   }
   return NewWrapper(type, TensorValue(PyTuple_GET_ITEM(args, 0))->Alias());
 }
@@ -117,9 +123,14 @@ PyObject* GetDict(PyObject* self, void*) {
   if (dict != nullptr && PyObject_GC_IsTracked(self) == 0) { PyObject_GC_Track(self); }
   return dict;
 }
+int SetDict(PyObject* self, PyObject* value, void*) {
+  if (PyObject_GenericSetDict(self, value, nullptr) != 0) { return -1; }
+  if (PyObject_GC_IsTracked(self) == 0) { PyObject_GC_Track(self); }
+  return 0;
+}
 
 PyGetSetDef getset[] = {
-    {"__dict__", GetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {"__dict__", GetDict, SetDict, nullptr, nullptr},
     {"shape", GetShape, nullptr, "Size: the dimensions.", nullptr},
     {"dtype", GetDtype, nullptr, "The element type.", nullptr},
     {"device", GetDevice, nullptr, "Where the data lives.", nullptr},
@@ -141,6 +152,15 @@ PyMemberDef members[] = {
 
 // --- the number protocol ---
 
+// Calls with_array(t), where t is a tensor with the values of `array`; NotImplemented if that is no
+// numpy array.
+template <typename WithArray>
+PyObject* OrWithArray(PyObject* array, const WithArray& with_array) {
+  if (!IsNumpyArray(array)) { Py_RETURN_NOTIMPLEMENTED; }
+  PyRef made = PyRef::Steal(TensorFromPython(array));
+  return made ? WrapResult(with_array(TensorValue(made.get()))) : nullptr;
+}
+
 // Calls with_tensor(x, y), or with_scalar(x, s) where one side is a number; `swapped` tells the
 // latter that the number was on the left.
 template <typename WithTensor, typename WithScalar>
@@ -150,11 +170,11 @@ PyObject* Binary(PyObject* a, PyObject* b, const WithTensor& with_tensor,
     if (IsTensor(b)) { return WrapResult(with_tensor(TensorValue(a), TensorValue(b))); }
     const std::optional<Scalar> scalar = ScalarFromPython(b);
     if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(a), *scalar, false)); }
-  } else {
-    const std::optional<Scalar> scalar = ScalarFromPython(a);
-    if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(b), *scalar, true)); }
+    return OrWithArray(b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
   }
-  Py_RETURN_NOTIMPLEMENTED;
+  const std::optional<Scalar> scalar = ScalarFromPython(a);
+  if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(b), *scalar, true)); }
+  return OrWithArray(a, [&](const TensorPtr& x) { return with_tensor(x, TensorValue(b)); });
 }
 
 PyObject* Add(PyObject* a, PyObject* b) {
@@ -189,8 +209,14 @@ PyObject* Multiply(PyObject* a, PyObject* b) {
 }
 
 PyObject* MatrixMultiply(PyObject* a, PyObject* b) {
-  if (!IsTensor(a) || !IsTensor(b)) { Py_RETURN_NOTIMPLEMENTED; }
-  return WrapResult(functional::matmul(TensorValue(a), TensorValue(b)));
+  if (IsTensor(a) && IsTensor(b)) {
+    return WrapResult(functional::matmul(TensorValue(a), TensorValue(b)));
+  }
+  if (IsTensor(a)) {
+    return OrWithArray(b,
+                       [&](const TensorPtr& y) { return functional::matmul(TensorValue(a), y); });
+  }
+  return OrWithArray(a, [&](const TensorPtr& x) { return functional::matmul(x, TensorValue(b)); });
 }
 
 PyObject* Negative(PyObject* a) { return WrapResult(functional::neg(TensorValue(a))); }
@@ -203,7 +229,9 @@ PyObject* InPlace(PyObject* a, PyObject* b, const WithTensor& with_tensor,
     PY_JUST(with_tensor(TensorValue(a), TensorValue(b)));
   } else {
     const std::optional<Scalar> scalar = ScalarFromPython(b);
-    if (!scalar.has_value()) { Py_RETURN_NOTIMPLEMENTED; }
+    if (!scalar.has_value()) {
+      return OrWithArray(b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
+    }
     PY_JUST(with_scalar(TensorValue(a), *scalar));
   }
   Py_INCREF(a);
@@ -230,13 +258,21 @@ PyObject* InPlaceMultiply(PyObject* a, PyObject* b) {
       [](const TensorPtr& x, Scalar s) { return functional::scalar_mul_(x, s); });
 }
 
+// x == y and x != y, element by element; without the second Python would compare identities.
+Maybe<TensorPtr> NegatedUnless(bool equal, Maybe<TensorPtr> same) {
+  if (equal || !same.ok()) { return same; }
+  return functional::scalar_eq(same.value(), Scalar(false));
+}
+
 PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
-  if (op == Py_EQ && IsTensor(b)) {
-    return WrapResult(functional::eq(TensorValue(a), TensorValue(b)));
-  }
-  const std::optional<Scalar> scalar = op == Py_EQ ? ScalarFromPython(b) : std::nullopt;
-  if (scalar.has_value()) { return WrapResult(functional::scalar_eq(TensorValue(a), *scalar)); }
-  Py_RETURN_NOTIMPLEMENTED;
+  if (op != Py_EQ && op != Py_NE) { Py_RETURN_NOTIMPLEMENTED; }
+  const auto with_tensor = [&](const TensorPtr& y) {
+    return NegatedUnless(op == Py_EQ, functional::eq(TensorValue(a), y));
+  };
+  if (IsTensor(b)) { return WrapResult(with_tensor(TensorValue(b))); }
+  const std::optional<Scalar> scalar = ScalarFromPython(b);
+  if (!scalar.has_value()) { return OrWithArray(b, with_tensor); }
+  return WrapResult(NegatedUnless(op == Py_EQ, functional::scalar_eq(TensorValue(a), *scalar)));
 }
 
 Py_hash_t Hash(PyObject* self) { return _Py_HashPointer(self); }
@@ -288,13 +324,21 @@ bool AddMethods(PyTypeObject* type, PyMethodDef* methods) {
   return true;
 }
 
+// numpy's scalars leave `np.float32(2) * tensor` to the tensor: it has the higher priority.
+bool DeferNumpy(PyTypeObject* type) {
+  PyRef priority = PyRef::Steal(PyLong_FromLong(1000));
+  return priority && PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__array_priority__",
+                                            priority.get()) == 0;
+}
+
 }  // namespace
 
 PyObject* WrapTensor(TensorPtr tensor) {
   if (tensor == nullptr) { Py_RETURN_NONE; }
-  if (void* object = tensor->host_object()) {
-    Py_INCREF(static_cast<PyObject*>(object));
-    return static_cast<PyObject*>(object);
+  auto* object = static_cast<PyObject*>(tensor->host_object());
+  if (object != nullptr && Py_REFCNT(object) > 0) {  // 0: its class is taking it down just now
+    Py_INCREF(object);
+    return object;
   }
   return NewWrapper(tensor_type, std::move(tensor));
 }
@@ -303,7 +347,7 @@ bool InitTensor(PyObject* module) {
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (tensor_type == nullptr) { return false; }
   return AddMethods(tensor_type, kGeneratedMethods) && AddMethods(tensor_type, kDataMethods) &&
-         AddMethods(tensor_type, kAutogradMethods) &&
+         AddMethods(tensor_type, kAutogradMethods) && DeferNumpy(tensor_type) &&
          PyObject_SetAttrString(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0;
 }
 

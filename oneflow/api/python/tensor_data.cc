@@ -59,8 +59,18 @@ void DropHandle(PyObject* capsule) {
   delete static_cast<StorageRef*>(PyCapsule_GetPointer(capsule, "oneflow.storage"));
 }
 
-// The tensor's memory as an array that keeps the memory alive, not the tensor.
-PyObject* ExportArray(const TensorPtr& tensor) {
+// For memory whose address is handed out. Marked before the wait, so that an op which another thread
+// issues meanwhile is complete when its call returns, as all later ones are.
+Maybe<void> Expose(const Tensor& tensor) {
+  tensor.storage()->MarkHostVisible();
+  return Vm::Get()->SyncWrite(tensor.storage());
+}
+
+enum class Lifetime { kStays, kTemporary };
+
+// The tensor's memory as an array that keeps the memory alive, not the tensor. An array that stays
+// makes the memory host-visible; one that nobody keeps leaves later ops as fast as they are.
+PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
   const int type = NumpyType(tensor->dtype());
   if (type == NPY_NOTYPE) {
     PyErr_Format(PyExc_TypeError, "[numpy] has no dtype for %s; cast to float32 first",
@@ -71,9 +81,8 @@ PyObject* ExportArray(const TensorPtr& tensor) {
     PyErr_SetString(PyExc_TypeError, "[numpy] expects a tensor on the CPU; use .cpu() first");
     return nullptr;
   }
+  if (lifetime == Lifetime::kStays) { PY_JUST(Expose(*tensor)); }
   PY_JUST(Vm::Get()->SyncRead(tensor->storage()));
-  PY_JUST(Vm::Get()->SyncWrite(tensor->storage()));
-  tensor->storage()->MarkHostVisible();
   npy_intp shape[kMaxDims];
   npy_intp strides[kMaxDims];
   const auto size = static_cast<npy_intp>(SizeOf(tensor->dtype()));
@@ -83,8 +92,9 @@ PyObject* ExportArray(const TensorPtr& tensor) {
   }
   static char nothing[8];  // numpy allocates when given no pointer
   void* data = tensor->Count() == 0 ? nothing : tensor->data();
-  PyRef array = PyRef::Steal(PyArray_New(&PyArray_Type, tensor->ndim(), shape, type, strides, data,
-                                         0, NPY_ARRAY_WRITEABLE, nullptr));
+  const int flags = tensor->storage()->read_only() ? 0 : NPY_ARRAY_WRITEABLE;
+  PyRef array = PyRef::Steal(
+      PyArray_New(&PyArray_Type, tensor->ndim(), shape, type, strides, data, 0, flags, nullptr));
   if (!array) { return nullptr; }
   PyRef owner = PyRef::Steal(
       PyCapsule_New(new StorageRef(tensor->storage_ref()), "oneflow.storage", &DropHandle));
@@ -95,14 +105,16 @@ PyObject* ExportArray(const TensorPtr& tensor) {
   return array.Release();
 }
 
-PyObject* Numpy(PyObject* self, PyObject*) {
+PyObject* NumpyArray(PyObject* self, Lifetime lifetime) {
   if (T(self)->requires_grad()) {
     PyErr_SetString(PyExc_RuntimeError,
                     "[numpy] expects a tensor that does not require grad; use .detach().numpy()");
     return nullptr;
   }
-  return ExportArray(T(self));
+  return ExportArray(T(self), lifetime);
 }
+
+PyObject* Numpy(PyObject* self, PyObject*) { return NumpyArray(self, Lifetime::kStays); }
 
 // numpy's protocol: np.asarray(t, dtype).
 PyObject* Array(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -113,7 +125,8 @@ PyObject* Array(PyObject* self, PyObject* args, PyObject* kwargs) {
                                   &copy) == 0) {
     return nullptr;
   }
-  PyRef array = PyRef::Steal(Numpy(self, nullptr));
+  const bool copies = dtype != Py_None || copy == Py_True;
+  PyRef array = PyRef::Steal(NumpyArray(self, copies ? Lifetime::kTemporary : Lifetime::kStays));
   if (!array) { return nullptr; }
   if (dtype != Py_None) { return PyObject_CallMethod(array.get(), "astype", "O", dtype); }
   if (copy == Py_True) { return PyObject_CallMethod(array.get(), "copy", nullptr); }
@@ -164,16 +177,16 @@ PyObject* FromNumpy(PyObject*, PyObject* object) {
   auto* array = reinterpret_cast<PyArrayObject*>(object);
   TensorMeta meta;
   if (!MetaOf(array, &meta)) { return nullptr; }
-  if (!PyArray_ISWRITEABLE(array) &&
-      PyErr_WarnEx(PyExc_UserWarning,
-                   "[from_numpy] the array is read-only; writing to the tensor writes to it",
-                   1) != 0) {
+  if (!PyArray_ISALIGNED(array)) {
+    PyErr_SetString(PyExc_ValueError, "[from_numpy] expects memory aligned for its dtype, got an "
+                                      "unaligned array; use array.copy()");
     return nullptr;
   }
   Py_INCREF(object);
   StorageRef storage =
       Storage::Import(Device(), PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
                       object, &ReleaseArray);
+  if (!PyArray_ISWRITEABLE(array)) { storage->MarkReadOnly(); }
   return WrapTensor(MakeIntrusive<Tensor>(std::move(storage), std::move(meta)));
 }
 
@@ -296,7 +309,7 @@ PyObject* ToList(PyObject* self, PyObject*) {
   if (tensor->dtype() == DataType::kBFloat16) {
     tensor = PY_JUST(functional::cast(tensor, DataType::kFloat));
   }
-  PyRef array = PyRef::Steal(ExportArray(tensor));
+  PyRef array = PyRef::Steal(ExportArray(tensor, Lifetime::kTemporary));
   return array ? PyObject_CallMethod(array.get(), "tolist", nullptr) : nullptr;
 }
 
@@ -317,8 +330,8 @@ PyObject* StorageOffset(PyObject* self, PyObject*) {
 
 // The address is handed out, so whoever uses it must find the data there.
 PyObject* DataPtr(PyObject* self, PyObject*) {
+  PY_JUST(Expose(*T(self)));
   PY_JUST(Vm::Get()->SyncRead(T(self)->storage()));
-  T(self)->storage()->MarkHostVisible();
   return PyLong_FromVoidPtr(T(self)->Count() == 0 ? nullptr : T(self)->data());
 }
 
@@ -393,6 +406,8 @@ PyObject* TensorIndex(PyObject* self) {
   return TensorInt(self);
 }
 
+bool IsNumpyArray(PyObject* object) { return PyArray_Check(object); }
+
 PyObject* TensorFromPython(PyObject* data) { return CopyOf(data, std::nullopt); }
 
 PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs) {
@@ -408,7 +423,7 @@ PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs) {
     if (!is_size) { return CopyOf(data, DataType::kFloat); }
     args = data;
   }
-  const std::optional<Dims> shape = DimsFromPython(args);
+  const std::optional<Dims> shape = n == 0 ? std::optional<Dims>(Dims{0}) : DimsFromPython(args);
   if (!shape.has_value()) {
     PyErr_SetString(PyExc_TypeError, "[Tensor] expects sizes or data");
     return nullptr;
