@@ -123,10 +123,11 @@ std::optional<Dims> DimsFromPython(PyObject* object) {
     dims.PushBack(*value);
     return dims;
   }
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(object);
-  if (n > kMaxDims) { return std::nullopt; }
-  for (Py_ssize_t i = 0; i < n; ++i) {
-    const std::optional<int64_t> value = Int64FromPython(PySequence_Fast_GET_ITEM(object, i));
+  // An item's __index__ is foreign code: it may change the list.
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    if (i >= kMaxDims) { return std::nullopt; }
+    const PyRef item = PyRef::Borrow(PySequence_Fast_GET_ITEM(object, i));
+    const std::optional<int64_t> value = Int64FromPython(item.get());
     if (!value.has_value()) { return std::nullopt; }
     dims.PushBack(*value);
   }
@@ -227,12 +228,31 @@ void ArgParser::RaiseMismatch(PyObject* self, PyObject* const* args, Py_ssize_t 
   PyErr_SetString(PyExc_TypeError, text.c_str());
 }
 
+namespace {
+
+// An object that was a number when it was matched, and is none any more: its conversion is foreign
+// code. The error is raised in place of the op's result.
+template <typename T>
+T Settled(const std::optional<T>& value, T otherwise) {
+  if (value.has_value()) { return *value; }
+  if (PyErr_Occurred() == nullptr) {
+    PyErr_SetString(PyExc_TypeError, "an argument changed its value while it was read");
+  }
+  return otherwise;
+}
+
+}  // namespace
+
 const TensorPtr& ArgParser::Tensor(int i) { return TensorValue(slots_[i]); }
 
 TensorPtr ArgParser::OptionalTensor(int i) { return Given(i) ? Tensor(i) : TensorPtr(); }
 
 TensorTuple ArgParser::TensorList(int i) {
   TensorTuple list;
+  if (!IsTensorList(slots_[i])) {  // it was when it was matched
+    PyErr_SetString(PyExc_TypeError, "a list changed while it was read");
+    return list;
+  }
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots_[i]);
   for (Py_ssize_t k = 0; k < n; ++k) {
     list.push_back(TensorValue(PySequence_Fast_GET_ITEM(slots_[i], k)));
@@ -241,7 +261,7 @@ TensorTuple ArgParser::TensorList(int i) {
 }
 
 Scalar ArgParser::GetScalar(int i, Scalar default_value) {
-  return Given(i) ? *ScalarFromPython(slots_[i]) : default_value;
+  return Given(i) ? Settled(ScalarFromPython(slots_[i]), default_value) : default_value;
 }
 
 std::optional<Scalar> ArgParser::OptionalScalar(int i) {
@@ -249,7 +269,7 @@ std::optional<Scalar> ArgParser::OptionalScalar(int i) {
 }
 
 int64_t ArgParser::Int(int i, int64_t default_value) {
-  return Given(i) ? *Int64FromPython(slots_[i]) : default_value;
+  return Given(i) ? Settled(Int64FromPython(slots_[i]), default_value) : default_value;
 }
 
 std::optional<int64_t> ArgParser::OptionalInt(int i) {
@@ -257,7 +277,7 @@ std::optional<int64_t> ArgParser::OptionalInt(int i) {
 }
 
 double ArgParser::Float(int i, double default_value) {
-  return Given(i) ? ScalarFromPython(slots_[i])->To<double>() : default_value;
+  return Given(i) ? Settled(ScalarFromPython(slots_[i]), Scalar(0.0)).To<double>() : default_value;
 }
 
 bool ArgParser::Bool(int i, bool default_value) {
@@ -266,9 +286,11 @@ bool ArgParser::Bool(int i, bool default_value) {
 
 Dims ArgParser::IntList(int i, const Dims& default_value) {
   if (!Given(i)) { return default_value; }
-  if (i != varargs_slot_) { return *DimsFromPython(slots_[i]); }
+  if (i != varargs_slot_) { return Settled(DimsFromPython(slots_[i]), Dims()); }
   Dims dims;
-  for (int k = 0; k < num_varargs_; ++k) { dims.PushBack(*Int64FromPython(varargs_[k])); }
+  for (int k = 0; k < num_varargs_; ++k) {
+    dims.PushBack(Settled(Int64FromPython(varargs_[k]), int64_t{0}));
+  }
   return dims;
 }
 

@@ -102,8 +102,8 @@ Py_ssize_t TensorLength(PyObject* self) {
 
 PyObject* SequenceItem(PyObject* self, Py_ssize_t index) {
   const TensorPtr& x = TensorValue(self);
-  // What iteration ends with: no message is wanted.
-  if (x->ndim() > 0 && index >= x->shape()[0]) {
+  // What iteration ends with: no message is wanted. A negative index has been wrapped by Python.
+  if (index < 0 || (x->ndim() > 0 && index >= x->shape()[0])) {
     PyErr_SetNone(PyExc_IndexError);
     return nullptr;
   }
