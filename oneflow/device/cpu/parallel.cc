@@ -19,11 +19,13 @@ namespace {
 
 // Splitting costs a few microseconds of waking and joining: each thread needs this much to do.
 constexpr double kCostPerThreadNs = 10e3;
+// OpenMP ends the process when it cannot start as many threads as it is asked for.
+constexpr int kMaxThreads = 1024;
 
 int DefaultThreads() {
 #if defined(_OPENMP)
   const int64_t asked = EnvInt64("ONEFLOW_CPU_THREADS", EnvInt64("OMP_NUM_THREADS", 0));
-  if (asked > 0) { return static_cast<int>(std::min<int64_t>(asked, 1024)); }
+  if (asked > 0) { return static_cast<int>(std::min<int64_t>(asked, kMaxThreads)); }
   cpu_set_t set;
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof(set), &set) == 0) { return std::max(1, CPU_COUNT(&set)); }
@@ -50,7 +52,7 @@ void SetNumThreads(int threads) {
 #if !defined(_OPENMP)
   threads = 1;
 #endif
-  num_threads.store(std::max(threads, 1), std::memory_order_relaxed);
+  num_threads.store(std::min(std::max(threads, 1), kMaxThreads), std::memory_order_relaxed);
 }
 
 int ThreadsForCost(double cost_ns) {
