@@ -24,6 +24,13 @@ Mutex wait_mutex;
 CondVar wait_condition;
 std::atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody waits
 
+std::atomic<bool> given_up{false};
+
+void GiveUp(Instruction* instruction) {
+  instruction->Abandon(
+      RuntimeError("[{}] was not run: an interrupt ended the program", instruction->op()));
+}
+
 void PauseCpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -146,8 +153,11 @@ void Stream::Loop() {
     std::unique_ptr<Instruction> instruction = std::move(ring_[next % kRunAhead]);
     running_op_.store(instruction->op(), std::memory_order_relaxed);
     running_.store(instruction.get(), std::memory_order_relaxed);
-    const ErrorPtr error = instruction->Execute();
-    if (error != nullptr) { failed_(error); }
+    if (given_up.load(std::memory_order_relaxed)) {
+      GiveUp(instruction.get());
+    } else if (const ErrorPtr error = instruction->Execute()) {
+      failed_(error);
+    }
     running_op_.store(nullptr, std::memory_order_relaxed);
     running_.store(nullptr, std::memory_order_relaxed);
     // References are dropped before the point passes: who waited for the stream finds them gone.
@@ -200,6 +210,8 @@ bool Stream::Stop(Clock::time_point deadline) {
   stopping_.store(false, std::memory_order_relaxed);
   return true;
 }
+
+void Stream::GiveUpQueued() { given_up.store(true, std::memory_order_relaxed); }
 
 void Stream::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) { wait_mutex.Lock(); }
 

@@ -60,6 +60,10 @@ class Stream {
   // Waits until the queue is empty, without the host's lock and signals; false past the deadline.
   bool Drain(std::chrono::steady_clock::time_point deadline);
 
+  // From now on queued instructions of all streams are given up instead of run, and their outputs
+  // poisoned: for the exit of a program that an interrupt ended. Never undone.
+  static void GiveUpQueued();
+
   // Around fork(). The child's copy of a stream has no thread: what was queued is given up, its
   // outputs are poisoned with `error`, and its points pass.
   static void LockForFork();

@@ -17,6 +17,7 @@
 #include "oneflow/lifetime/fork_hooks.h"
 #include "oneflow/lifetime/late_exit.h"
 #include "oneflow/lifetime/unread_errors.h"
+#include "oneflow/vm/stream.h"
 #include "oneflow/vm/vm.h"
 
 namespace py = pybind11;
@@ -88,11 +89,18 @@ void SetVmMode(const std::string& mode) {
   throw py::value_error("[vm] expects auto, inline, queued or random, got '" + mode + "'");
 }
 
+bool InterruptEndedTheProgram() {
+  PyObject* kind = PySys_GetObject("last_type");  // borrowed
+  return kind != nullptr && PyErr_GivenExceptionMatches(kind, PyExc_KeyboardInterrupt) != 0;
+}
+
 // The exit hook, called once from Python's atexit. The wait inside lets go of the GIL by itself and
 // looks at signals; what a handler raised then goes to Python, once everything is closed.
 void Shutdown(int status) {
   Gil::CloseAdmission();
   lifetime::RenderUnreadErrors();
+  // Nobody waits for what is still queued, which may be minutes of work.
+  if (InterruptEndedTheProgram()) { Stream::GiveUpQueued(); }
   StopRuntime(status);
   {
     py::error_scope pending;
