@@ -15,7 +15,11 @@ LAYERS = layers.parse((ROOT / "tools/layers.txt").read_text())
 
 
 def problems(path: str, text: str) -> list[str]:
-    read = layers.includes if path.endswith((".h", ".cc", ".cu", ".cuh", ".inc")) else layers.dependencies
+    read = (
+        layers.includes
+        if path.endswith((".h", ".cc", ".cu", ".cuh", ".inc"))
+        else layers.dependencies
+    )
     found = [layers.problem(use, LAYERS) for use in read(path, text)]
     return [text for text in found if text]
 
