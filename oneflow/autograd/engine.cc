@@ -206,9 +206,16 @@ class Engine {
   Maybe<void> Apply(Node* node, const TensorTuple& dys, TensorTuple* dxs) {
     ScopedGradMode mode(options_.create_graph);
     ScopedStack stack(node->stack());
-    JUST(node->Apply(dys, dxs));
+    const Maybe<void> applied = node->Apply(dys, dxs);
+    if (!applied.ok()) { return Blame(*node, applied.error()); }
     if (!options_.retain_graph) { node->ReleaseSaved(); }
     return Ok();
+  }
+
+  // The line that called backward() says little; that of the forward op is what is wrong.
+  static ErrorPtr Blame(const Node& node, const ErrorPtr& error) {
+    if (error->stack() == kNoStack && !error->published()) { error->set_stack(node.stack()); }
+    return error;
   }
 
   Maybe<void> Yield() {

@@ -312,6 +312,23 @@ def test_what_was_saved_and_then_changed_is_noticed() -> None:
         z.backward()
 
 
+def test_an_error_of_backward_names_the_line_of_the_forward_op() -> None:
+    """Not so the error of an op whose line Python shows anyway."""
+    x = leaf(1, 2)
+
+    def squares() -> Any:
+        return (x * x).sum()
+
+    y = squares()
+    y.backward()
+    where = r"Related Python stack trace:.*in squares\n.*x \* x"
+    with raises(RuntimeError, r"\[mul\] backward a second time", where):
+        y.backward()
+    with pytest.raises(RuntimeError) as caught:
+        x + flow.ones(3)
+    assert "stack trace" not in str(caught.value)
+
+
 # Bad input.
 
 

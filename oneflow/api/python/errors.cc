@@ -3,6 +3,7 @@
 #include <string>
 
 #include "oneflow/api/python/py_ref.h"
+#include "oneflow/common/stack_source.h"
 #include "oneflow/extension/stack/stack_recorder.h"
 
 namespace oneflow {
@@ -38,11 +39,11 @@ PyObject* ExceptionType(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
-// A failure that was published happened in the background: the traceback that Python shows is not
-// the line that issued the op, so that line's stack is said beneath.
+// The traceback that Python shows is not the line that issued the op if the failure happened in the
+// background (it was published), or in backward(): then that line's stack is said beneath.
 std::string Text(const ErrorPtr& error, const std::string& stack) {
   std::string text = error->Describe();
-  if (!error->published()) { return text; }
+  if (!error->published() && (stack.empty() || error->stack() == CurrentStack())) { return text; }
   if (!stack.empty()) { return text + "\nRelated Python stack trace:\n" + stack; }
   if (StackSource::Get() == nullptr) {
     text += "\nThe op ran in the background. Set ONEFLOW_PYTHON_STACK_GETTER=1 or ONEFLOW_DEBUG=1 "
