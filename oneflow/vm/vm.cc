@@ -1,10 +1,12 @@
 #include "oneflow/vm/vm.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/host_hooks.h"
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/vm/in_flight.h"
 
 namespace oneflow {
 
@@ -88,8 +90,9 @@ ErrorPtr RunLocked(const OpCall& call) {
 
 // Takes the issue lock. Neither lock is ever waited for while the other is held: who comes back for
 // the host's lock may be parked there for ever (exit), or meet a fork that holds it and wants this.
-void LockIssue(Mutex* mutex) ONEFLOW_TSA_(no_thread_safety_analysis) {
+void LockIssue(Mutex* mutex, InFlight* call = nullptr) ONEFLOW_TSA_(no_thread_safety_analysis) {
   while (!mutex->TryLock()) {
+    if (call != nullptr) { call->Begin(); }
     HostUnlocked unlocked;
     mutex->Lock();
     mutex->Unlock();
@@ -161,7 +164,8 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   if (call->kernel->scratch != nullptr) { JUST(scratch.Provide(call)); }
 
   const bool small = threads == 1 && cost < kInlineLimitNs;
-  LockIssue(&issue_);
+  InFlight in_flight(*call);
+  LockIssue(&issue_, &in_flight);
   // Under the lock: Stop() may have ended the threads while this one waited.
   const bool stopped = stopped_.load(std::memory_order_acquire);
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
@@ -169,17 +173,20 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
       stopped || (mode() == Mode::kInline) || (mode() == Mode::kAuto && TouchesVisible(*call));
   const bool inline_wanted = must_inline || DrawInline(small);
   if (inline_wanted) {
-    if (call->stream->Idle() && DependenciesPassed(*call)) { return RunInline(*call, small); }
+    if (call->stream->Idle() && DependenciesPassed(*call)) {
+      return RunInline(*call, small, &in_flight);
+    }
     if (must_inline || mode() == Mode::kRandom) {
-      JUST(WaitUntilReady(*call));  // on failure the lock is free
-      return RunInline(*call, small);
+      JUST(WaitUntilReady(*call, &in_flight));  // on failure the lock is free
+      return RunInline(*call, small, &in_flight);
     }
   }
-  return Enqueue(*call, &scratch.last_use);
+  return Enqueue(*call, &scratch.last_use, &in_flight);
 }
 
 // REQUIRES the issue lock, and releases it.
-Maybe<void> Vm::RunInline(const OpCall& call, bool small) ONEFLOW_TSA_(no_thread_safety_analysis) {
+Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   ErrorPtr error;
   for (int i = 0; i < call.num_reads && error == nullptr; ++i) { error = call.reads[i]->poison(); }
   if (error != nullptr) {
@@ -190,6 +197,7 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small) ONEFLOW_TSA_(no_thread
     error = RunLocked(call);
     issue_.Unlock();
   } else {
+    in_flight->Begin();
     HostUnlocked unlocked;
     error = RunLocked(call);
     issue_.Unlock();  // before the host's lock is taken again: never hold both while waiting
@@ -202,28 +210,31 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small) ONEFLOW_TSA_(no_thread
 }
 
 // REQUIRES the issue lock; holds it again on success, not on failure.
-Maybe<void> Vm::WaitUntilReady(const OpCall& call) ONEFLOW_TSA_(no_thread_safety_analysis) {
+Maybe<void> Vm::WaitUntilReady(const OpCall& call, InFlight* in_flight)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   while (!call.stream->Idle() || !DependenciesPassed(call)) {
     std::vector<StreamPoint> points = {{call.stream->issued(), call.stream->index()}};
     ForEachDependency(call, [&](StreamPoint p) {
       if (!StreamClock::Passed(p)) { points.push_back(p); }
     });
     issue_.Unlock();
+    in_flight->Begin();
     for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
-    LockIssue(&issue_);
+    LockIssue(&issue_, in_flight);
   }
   return Ok();
 }
 
 // REQUIRES the issue lock, and releases it.
-Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued)
+Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream* stream = call.stream;
   while (stream->Full()) {
     const StreamPoint half{stream->issued() - Stream::kRunAhead / 2, stream->index()};
     issue_.Unlock();
+    in_flight->Begin();
     JUST(Stream::Wait(half));
-    LockIssue(&issue_);
+    LockIssue(&issue_, in_flight);
   }
   auto instruction = std::make_unique<Instruction>(call, CurrentStack());
   ForEachDependency(call, [&](StreamPoint p) {
@@ -241,6 +252,7 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued)
   const bool visible = TouchesVisible(call);
   issue_.Unlock();
   if (!visible) { return Ok(); }
+  in_flight->Begin();
   JUST(Stream::Wait(point));
   for (int i = 0; i < call.num_writes; ++i) {
     if (ErrorPtr poison = call.writes[i]->poison()) { return poison; }
@@ -249,22 +261,41 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued)
 }
 
 Maybe<void> Vm::SyncRead(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
-  const IntrusivePtr<Storage> keep(storage);  // a wait lets other threads drop the tensor
-  LockIssue(&issue_);
+  InFlight in_flight(*storage);
+  LockIssue(&issue_, &in_flight);
   const StreamPoint point = storage->last_write();
   issue_.Unlock();
+  if (!StreamClock::Passed(point)) { in_flight.Begin(); }
   JUST(Stream::Wait(point));
   if (ErrorPtr poison = storage->poison()) { return poison; }
   return Ok();
 }
 
 Maybe<void> Vm::SyncWrite(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
+  InFlight in_flight(*storage);
+  in_flight.Begin();
   LockIssue(&issue_);
   std::vector<StreamPoint> points = storage->more_reads();
   points.push_back(storage->last_write());
   points.push_back(storage->first_read());
   issue_.Unlock();
   for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
+  return Ok();
+}
+
+Maybe<void> Vm::AwaitCallsOn(const Storage& storage) {
+  while (!stopped_.load(std::memory_order_acquire)) {  // later, who is not back never will be
+    const InFlight::Where where = InFlight::Find(storage);
+    if (where == InFlight::Where::kNowhere) { break; }
+    if (where == InFlight::Where::kOnThisThread) {
+      return RuntimeError(
+          "[data] expects a tensor that no op uses; this one is used by the op that "
+          "a signal handler has interrupted");
+    }
+    HostUnlocked unlocked;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    JUST(unlocked.PollSignals());
+  }
   return Ok();
 }
 
@@ -349,6 +380,7 @@ void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
     stream.release()->AbandonInChild(error);
   }
   streams_.clear();
+  InFlight::ForgetInChild();
   cpu_stream_.store(nullptr);
   stopped_.store(true);
   streams_mutex_.Unlock();

@@ -28,6 +28,8 @@
 
 namespace oneflow {
 
+class InFlight;
+
 class Vm {
  public:
   enum class Mode : int { kAuto, kInline, kQueued, kRandom };
@@ -44,6 +46,9 @@ class Vm {
   Maybe<void> SyncRead(Storage* storage);
   // Also waits for readers: after it the host may write the memory.
   Maybe<void> SyncWrite(Storage* storage);
+  // Waits until no call of another thread, which has let go of the host's lock, looks at a tensor over
+  // `storage`. Until the caller lets go of that lock too, such tensors may be pointed elsewhere.
+  Maybe<void> AwaitCallsOn(const Storage& storage);
   // Waits for every stream. kInterrupted when the host's signal handler raised meanwhile.
   Maybe<void> WaitForAll();
   // Waits for every stream; then the oldest root error that no sync has returned yet.
@@ -80,9 +85,9 @@ class Vm {
   Vm();
   static void OnFailure(const ErrorPtr& error);
   bool DrawInline(bool small);
-  Maybe<void> RunInline(const OpCall& call, bool small);
-  Maybe<void> WaitUntilReady(const OpCall& call);
-  Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued);
+  Maybe<void> RunInline(const OpCall& call, bool small, InFlight* in_flight);
+  Maybe<void> WaitUntilReady(const OpCall& call, InFlight* in_flight);
+  Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight);
   std::vector<StreamPoint> LastPoints();
 
   std::atomic<Mode> mode_;

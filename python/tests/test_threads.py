@@ -10,6 +10,7 @@ import threading
 import time
 
 import numpy as np
+import pytest
 
 import oneflow as flow
 
@@ -88,3 +89,44 @@ def test_leaving_while_threads_work_on_visible_memory() -> None:
 def test_forking_while_threads_work_on_visible_memory() -> None:
     done = run(textwrap.dedent(BUSY) + textwrap.dedent(FORKS), 60)
     assert (done.returncode, done.stdout.strip()) == (0, "forked")
+
+
+MODES = ("auto", "queued", "inline", "random")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_data_that_changes_under_ops_of_other_threads(mode: str) -> None:
+    done = run(
+        f"""
+        import sys, threading, time
+        import oneflow as flow
+
+        flow._oneflow_internal.set_vm_mode({mode!r})
+        sys.setswitchinterval(1e-5)
+        shared = [flow.ones(200, 200) for _ in range(3)]
+        end = time.monotonic() + 2
+
+        def use():
+            while time.monotonic() < end:
+                for x in shared:
+                    (x + x).numpy()
+                    x[3, 3].item()
+                    with flow.no_grad():
+                        x.mul_(x)
+
+        def change():
+            while time.monotonic() < end:
+                for x, n in zip(shared, (200, 10, 0)):
+                    x.data = flow.ones(n + 4, 200)
+                    x.data = flow.ones(200, 200)
+
+        threads = [threading.Thread(target=f) for f in (use, use, use, change, change)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print("done")
+        """,
+        60,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "done"), done.stderr

@@ -7,6 +7,7 @@
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/autograd/engine.h"
 #include "oneflow/autograd/grad_mode.h"
+#include "oneflow/vm/vm.h"
 
 namespace oneflow {
 
@@ -377,6 +378,11 @@ int SetData(PyObject* self, PyObject* value, void*) {
   if (value == nullptr || !IsTensor(value)) {
     PyErr_SetString(PyExc_TypeError, "[data] expects a Tensor");
     return -1;
+  }
+  StorageRef old;
+  while (old.get() != T(self)->storage()) {  // another thread may change it during the wait
+    old = T(self)->storage_ref();
+    PY_JUST_OR(Vm::Get()->AwaitCallsOn(*old.get()), -1);
   }
   T(self)->SetData(*TensorValue(value));
   return 0;
