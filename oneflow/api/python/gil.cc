@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "oneflow/common/host_hooks.h"
@@ -14,6 +15,7 @@ namespace oneflow {
 namespace {
 
 std::atomic<bool> admission_closed{false};
+std::atomic<int> coming_back{0};  // threads, other than the main one, that wait for the GIL
 std::thread::id main_thread;
 
 [[noreturn]] void ParkForEver() {
@@ -30,11 +32,19 @@ void* Gil::Release() {
 }
 
 void Gil::Acquire(void* state) {
-  if (admission_closed.load(std::memory_order_acquire) &&
-      std::this_thread::get_id() != main_thread) {
+  if (std::this_thread::get_id() == main_thread) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+    return;
+  }
+  // seq_cst here and in CloseAdmission(): either this thread sees that the door is closed, or the
+  // main thread sees it standing in the door. Never neither.
+  coming_back.fetch_add(1);
+  if (admission_closed.load()) {
+    coming_back.fetch_sub(1);
     ParkForEver();
   }
   PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  coming_back.fetch_sub(1);
 }
 
 Maybe<void> Gil::PollSignals() {
@@ -42,7 +52,16 @@ Maybe<void> Gil::PollSignals() {
   return MakeIntrusive<Error>(ErrorKind::kInterrupted, "interrupted by a signal");
 }
 
-void Gil::CloseAdmission() { admission_closed.store(true, std::memory_order_release); }
+void Gil::CloseAdmission() {
+  admission_closed.store(true);
+  // Who is past the check gets the GIL now: once Python is finalizing it would abort (see gil.h).
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (coming_back.load() > 0 && std::chrono::steady_clock::now() < end) {
+    PyThreadState* state = PyEval_SaveThread();
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+    PyEval_RestoreThread(state);
+  }
+}
 
 void Gil::InstallHooks() {
   main_thread = std::this_thread::get_id();

@@ -22,7 +22,8 @@ class Gil {
   // Runs pending signal handlers. REQUIRES the GIL. kInterrupted when one of them raised.
   static Maybe<void> PollSignals();
 
-  // Called by the exit hook, on the main thread.
+  // Called by the exit hook, on the main thread with the GIL, which it lends to threads that wait for
+  // it already.
   static void CloseAdmission();
   // Registers the above as the runtime's host hooks.
   static void InstallHooks();
