@@ -54,8 +54,15 @@ Maybe<void> InferMatmul(const InferContext& context, TensorMeta* outputs) {
     outputs[0].shape = Shape{m, n};
     return Ok();
   }
-  Shape shape = JUST(
-      BroadcastShapes(context.op, Shape(a.data(), a.size() - 2), Shape(b.data(), b.size() - 2)));
+  const Maybe<Shape> batch =
+      BroadcastShapes(context.op, Shape(a.data(), a.size() - 2), Shape(b.data(), b.size() - 2));
+  if (!batch.ok()) {
+    return RuntimeError(
+        "[{}] expects sizes before the last two that broadcast together, got {} and "
+        "{}",
+        context.op, a, b);
+  }
+  Shape shape = batch.value();
   shape.PushBack(m);
   shape.PushBack(n);
   outputs[0].shape = shape;

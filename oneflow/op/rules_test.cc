@@ -91,6 +91,10 @@ TEST(Rules, MatmulBroadcastsLeadingDims) {
   EXPECT_EQ(call.outputs[0].shape, (Shape{5, 4, 2, 6}));
   Call wrong({Meta({2, 3}), Meta({2, 3})});
   EXPECT_FALSE(wrong.Infer(&InferMatmul).ok());
+  Call stacks({Meta({2, 3, 4}), Meta({3, 4, 5})});
+  const Maybe<void> inferred = stacks.Infer(&InferMatmul);
+  ASSERT_FALSE(inferred.ok());
+  EXPECT_NE(inferred.error()->message().find("got (2, 3, 4) and (3, 4, 5)"), std::string::npos);
 }
 
 TEST(Rules, MatmulSplits) {
