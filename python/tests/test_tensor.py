@@ -370,6 +370,7 @@ PRINTED: list[tuple[Any, str]] = [
     (lambda: flow.tensor([True]), "tensor([True], dtype=oneflow.bool)"),
     (lambda: flow.zeros(0), "tensor([], dtype=oneflow.float32)"),
     (lambda: flow.zeros(2, 0), "tensor([], size=(2, 0), dtype=oneflow.float32)"),
+    (lambda: flow.zeros(0, 1 << 62), f"tensor([], size=(0, {1 << 62}), dtype=oneflow.float32)"),
     (
         lambda: flow.tensor([float("nan"), float("inf"), 1.5]),
         "tensor([   nan,    inf, 1.5000], dtype=oneflow.float32)",

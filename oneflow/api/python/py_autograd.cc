@@ -1,5 +1,6 @@
 // Autograd as Python sees it: requires_grad, grad, backward, hooks, grad mode.
 #include <atomic>
+#include <string>
 
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/methods.h"
@@ -355,8 +356,13 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
   }
   if (!IsTensor(value) || TensorValue(value)->shape() != tensor->shape() ||
       TensorValue(value)->dtype() != tensor->dtype()) {
-    PyErr_Format(PyExc_TypeError, "[grad] expects None, or a Tensor of shape %s and dtype %s",
-                 tensor->shape().ToString().c_str(), DataTypeName(tensor->dtype()));
+    const std::string got = !IsTensor(value)
+                                ? Py_TYPE(value)->tp_name
+                                : Format("shape {} and dtype {}", TensorValue(value)->shape(),
+                                         DataTypeName(TensorValue(value)->dtype()));
+    PyErr_Format(PyExc_TypeError,
+                 "[grad] expects None, or a Tensor of shape %s and dtype %s, got %s",
+                 tensor->shape().ToString().c_str(), DataTypeName(tensor->dtype()), got.c_str());
     return -1;
   }
   if (TensorValue(value) == tensor) {

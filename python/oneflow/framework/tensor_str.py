@@ -143,9 +143,9 @@ def _edges(tensor: Any, axis: int, edge: int) -> np.ndarray[Any, Any]:
 
 
 def _elements(tensor: Any, options: PrintOptions, indent: int) -> str:
-    values = _on_host(tensor, options)
-    if values.size == 0:
+    if tensor.numel() == 0:
         return "[]"
+    values = _on_host(tensor, options)
     if values.dtype.kind == "f":
         formatter = _float_formatter(values, options)
     else:
