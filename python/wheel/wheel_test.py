@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 
+import pip
 import pytest
 import wheel_file
 
@@ -31,14 +32,27 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """The interpreter of a new environment that holds the wheel and numpy."""
     folder = tmp_path_factory.mktemp("venv")
     base = getattr(sys, "_base_executable", sys.executable)
-    subprocess.run([base, "-m", "venv", str(folder)], check=True)
+    # Not every interpreter can bring its pip along (Debian's needs another package); the build has
+    # one.
+    subprocess.run([base, "-m", "venv", "--without-pip", str(folder)], check=True)
     python = folder / "bin" / "python"
     numpy = _one("pip_numpy/*.whl")
-    command = [str(python), "-m", "pip", "install", "--no-index", "--quiet"]
-    command += ["--disable-pip-version-check", "--find-links", str(numpy.parent), str(_wheel())]
-    done = subprocess.run(command, capture_output=True, text=True, env=_clean_environment())
-    assert done.returncode == 0, done.stderr
+    command = ["install", "--no-index", "--quiet", "--find-links", str(numpy.parent)]
+    _pip(python, *command, str(_wheel()))
     return python
+
+
+def _pip(python: pathlib.Path, *command: str) -> str:
+    """What the build's pip prints when the interpreter `python` runs it."""
+    environment = dict(_clean_environment(), PYTHONPATH=str(pathlib.Path(pip.__file__).parents[1]))
+    done = subprocess.run(
+        [str(python), "-m", "pip", "--disable-pip-version-check", *command],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def _clean_environment() -> dict[str, str]:
@@ -60,16 +74,9 @@ def _run(python: pathlib.Path, program: str) -> str:
 
 
 def test_only_numpy_comes_along(installed: pathlib.Path) -> None:
-    done = subprocess.run(
-        [str(installed), "-m", "pip", "list", "--format=json", "--disable-pip-version-check"],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=_clean_environment(),
-    )
-    names = {entry["name"] for entry in json.loads(done.stdout)}
+    names = {entry["name"] for entry in json.loads(_pip(installed, "list", "--format=json"))}
     assert names - {"pip", "setuptools"} == {"numpy", "oneflow"}
-    subprocess.run([str(installed), "-m", "pip", "check"], check=True, env=_clean_environment())
+    _pip(installed, "check")
 
 
 def test_it_trains(installed: pathlib.Path) -> None:
