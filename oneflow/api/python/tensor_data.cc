@@ -449,7 +449,8 @@ PyMethodDef kDataMethods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef kDataFunctions[] = {
-    {"from_numpy", FromNumpy, METH_O, "A tensor that shares the memory of a numpy array."},
+    {"from_numpy", FromNumpy, METH_O,
+     "A tensor that shares the memory of an aligned numpy array; read-only where the array is."},
     {"tensor", Cast(MakeTensor), METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False): a copy of data."},
     {nullptr, nullptr, 0, nullptr}};
