@@ -113,7 +113,9 @@ def test_a_look_at_the_values_does_not_expose_the_memory() -> None:
     np.array(x[:3])
     pointer.data_ptr()
     # Exposed memory makes each call wait for its op; the other returns at once.
-    assert min(slowest_issue(x) for _ in range(5)) < max(slowest_issue(pointer) for _ in range(5))
+    free = min(slowest_issue(x) for _ in range(5))
+    exposed = min(slowest_issue(pointer) for _ in range(5))
+    assert 3 * free < exposed
 
 
 def test_the_legacy_constructor() -> None:

@@ -18,15 +18,17 @@ THREADS = 4
 
 
 def test_backward_of_graphs_that_share_leaves() -> None:
-    weights = [flow.ones(64, 64, requires_grad=True) for _ in range(4)]
+    weights = [flow.ones(64, 64, requires_grad=True) for _ in range(8)]
     errors: list[BaseException] = []
 
     def work() -> None:
         try:
-            for _ in range(10):
+            for _ in range(5):
                 y = flow.ones(64, 64)
                 for k in range(200):
-                    y = y * weights[k % 4]
+                    y = y * weights[k % 8]
+                    if k % 20 == 0:  # lets the others run in the midst of this run
+                        y.register_hook(lambda _: time.sleep(1e-4))
                 y.sum().backward()
         except BaseException as error:  # noqa: BLE001 - told to the main thread
             errors.append(error)
