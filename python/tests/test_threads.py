@@ -21,11 +21,11 @@ def test_backward_of_graphs_that_share_leaves() -> None:
     weights = [flow.ones(64, 64, requires_grad=True) for _ in range(8)]
     errors: list[BaseException] = []
 
-    def work() -> None:
+    def work(length: int) -> None:  # graphs of one shape would hide a mix-up
         try:
             for _ in range(5):
                 y = flow.ones(64, 64)
-                for k in range(200):
+                for k in range(length):
                     y = y * weights[k % 8]
                     if k % 20 == 0:  # lets the others run in the midst of this run
                         y.register_hook(lambda _: time.sleep(1e-4))
@@ -36,7 +36,7 @@ def test_backward_of_graphs_that_share_leaves() -> None:
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        threads = [threading.Thread(target=work) for _ in range(THREADS)]
+        threads = [threading.Thread(target=work, args=(50 * n + 30,)) for n in range(THREADS)]
         for thread in threads:
             thread.start()
         for thread in threads:
