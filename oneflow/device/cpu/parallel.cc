@@ -77,11 +77,11 @@ ParallelRegion::~ParallelRegion() {
   if (threads_ > 1 && --region_depth == 0) { compute_token.Unlock(); }
 }
 
-void LockForFork() { compute_token.Lock(); }
+void LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) { compute_token.Lock(); }
 
-void UnlockInParent() { compute_token.Unlock(); }
+void UnlockInParent() ONEFLOW_TSA_(no_thread_safety_analysis) { compute_token.Unlock(); }
 
-void ResetInChild() {
+void ResetInChild() ONEFLOW_TSA_(no_thread_safety_analysis) {
   compute_token.Unlock();
   // The parent's OpenMP team does not exist here, and libgomp would wait for it for ever.
   SetNumThreads(1);
