@@ -6,7 +6,7 @@
 
 namespace oneflow {
 
-std::atomic<uint64_t> StreamClock::completed_[kMaxStreams];
+Atomic<uint64_t> StreamClock::completed_[kMaxStreams];
 
 namespace {
 Mutex allot_mutex;

@@ -10,8 +10,9 @@
 #ifndef ONEFLOW_DEVICE_STREAM_CLOCK_H_
 #define ONEFLOW_DEVICE_STREAM_CLOCK_H_
 
-#include <atomic>
 #include <cstdint>
+
+#include "oneflow/common/atomic.h"
 
 namespace oneflow {
 
@@ -49,7 +50,7 @@ class StreamClock {
   static void Return(StreamIndex stream);
 
  private:
-  static std::atomic<uint64_t> completed_[kMaxStreams];
+  static Atomic<uint64_t> completed_[kMaxStreams];
 };
 
 }  // namespace oneflow

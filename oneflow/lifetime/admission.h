@@ -7,9 +7,9 @@
 #ifndef ONEFLOW_LIFETIME_ADMISSION_H_
 #define ONEFLOW_LIFETIME_ADMISSION_H_
 
-#include <atomic>
 #include <string_view>
 
+#include "oneflow/common/atomic.h"
 #include "oneflow/common/maybe.h"
 #include "oneflow/lifetime/fork_hooks.h"
 
@@ -50,7 +50,7 @@ class Admission {
   }
 
  private:
-  std::atomic<EnvState> state_{EnvState::kNotStarted};
+  Atomic<EnvState> state_{EnvState::kNotStarted};
 };
 
 }  // namespace lifetime

@@ -1,7 +1,5 @@
 #include "oneflow/lifetime/closer.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -11,6 +9,7 @@
 #include "oneflow/common/host_hooks.h"
 #include "oneflow/common/log.h"
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/thread.h"
 #include "oneflow/lifetime/late_exit.h"
 #include "oneflow/lifetime/runtime_thread.h"
 
@@ -38,7 +37,7 @@ struct Closer::State {
   bool late GUARDED_BY(mutex) = false;      // a job gave up
   bool has_thread GUARDED_BY(mutex) = false;
   bool stopping GUARDED_BY(mutex) = false;
-  pthread_t thread{};
+  Thread thread;
 
   // Apart from `mutex`: held while `unfinished` runs.
   Mutex step_mutex;
@@ -53,8 +52,7 @@ Closer::~Closer() {
   delete state_;
 }
 
-void* Closer::ThreadMain(void* pointer) {
-  auto* state = static_cast<State*>(pointer);
+void Closer::ThreadMain(State* state) {
   ScopedRuntimeThread runtime_thread("oneflow-closer");
   state->mutex.Lock();
   for (;;) {
@@ -71,7 +69,6 @@ void* Closer::ThreadMain(void* pointer) {
     state->done.NotifyAll();
   }
   state->mutex.Unlock();
-  return nullptr;
 }
 
 // Returns the job's ticket; 0 when it has been run here, or dropped.
@@ -80,7 +77,7 @@ uint64_t Closer::Enqueue(State* state, Job job, Deadline deadline) {
     MutexLock lock(&state->mutex);
     if (state->stopping) { return 0; }
     if (!state->has_thread) {
-      state->has_thread = pthread_create(&state->thread, nullptr, ThreadMain, state) == 0;
+      state->has_thread = !StartThread(&state->thread, [state] { ThreadMain(state); });
     }
     if (state->has_thread) {
       state->jobs.push_back({std::move(job), deadline});
@@ -175,7 +172,7 @@ void Closer::Stop() {
     if (!state_->has_thread) { return; }
     state_->work.NotifyAll();
   }
-  pthread_join(state_->thread, nullptr);
+  state_->thread.join();
 }
 
 void Closer::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) {

@@ -48,7 +48,7 @@ class Closer {
 
  private:
   struct State;
-  static void* ThreadMain(void* state);
+  static void ThreadMain(State* state);
   uint64_t Enqueue(State* state, Job job, Deadline deadline);
   bool AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
                    Maybe<void>* interrupted);

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "oneflow/common/thread.h"
+
 namespace oneflow {
 namespace lifetime {
 
 class Deadline {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = SteadyClock;
 
   static Deadline After(double seconds) {
     // Bounded, so that the clock's arithmetic cannot overflow.

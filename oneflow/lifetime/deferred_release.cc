@@ -11,7 +11,7 @@ struct Item {
   void* object;
   Item* next;
 };
-std::atomic<Item*> head{nullptr};
+Atomic<Item*> head{nullptr};
 }  // namespace deferred_detail
 
 using deferred_detail::head;

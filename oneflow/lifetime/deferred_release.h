@@ -9,15 +9,16 @@
 #ifndef ONEFLOW_LIFETIME_DEFERRED_RELEASE_H_
 #define ONEFLOW_LIFETIME_DEFERRED_RELEASE_H_
 
-#include <atomic>
 #include <cstddef>
+
+#include "oneflow/common/atomic.h"
 
 namespace oneflow {
 namespace lifetime {
 
 namespace deferred_detail {
 struct Item;
-extern std::atomic<Item*> head;
+extern Atomic<Item*> head;
 }  // namespace deferred_detail
 
 using ReleaseFunction = void (*)(void*);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/thread.h"
 
 namespace oneflow {
 namespace lifetime {
@@ -22,7 +23,7 @@ struct Registry {
 // Leaked: threads may end while the process exits. Another one after fork(): a thread that does not
 // exist in the child may have held the lock.
 Registry* registry = new Registry;
-thread_local uint64_t this_thread = 0;
+ONEFLOW_THREAD_LOCAL(uint64_t) this_thread{0};
 
 void BlockSignals() {
   sigset_t set;

@@ -28,7 +28,7 @@ bool Contains(Storage* const* storages, int count, const Storage& storage) {
 void InFlight::Begin() {
   if (begun_) { return; }
   begun_ = true;
-  thread_ = std::this_thread::get_id();
+  thread_ = ThisThread();
   Known* known = AllCalls();
   MutexLock lock(&known->mutex);
   known->calls.push_back(this);
@@ -53,7 +53,7 @@ InFlight::Where InFlight::Find(const Storage& storage) {
   MutexLock lock(&known->mutex);
   for (const InFlight* call : known->calls) {
     if (!call->Uses(storage)) { continue; }
-    if (call->thread_ == std::this_thread::get_id()) { return Where::kOnThisThread; }
+    if (call->thread_ == ThisThread()) { return Where::kOnThisThread; }
     found = Where::kElsewhere;
   }
   return found;
@@ -62,7 +62,7 @@ InFlight::Where InFlight::Find(const Storage& storage) {
 void InFlight::ForgetInChild() {
   Known* known = AllCalls();
   MutexLock lock(&known->mutex);
-  const auto here = std::this_thread::get_id();
+  const auto here = ThisThread();
   known->calls.erase(std::remove_if(known->calls.begin(), known->calls.end(),
                                     [&](const InFlight* call) { return call->thread_ != here; }),
                      known->calls.end());

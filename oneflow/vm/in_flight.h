@@ -8,8 +8,7 @@
 #ifndef ONEFLOW_VM_IN_FLIGHT_H_
 #define ONEFLOW_VM_IN_FLIGHT_H_
 
-#include <thread>
-
+#include "oneflow/common/thread.h"
 #include "oneflow/vm/instruction.h"
 
 namespace oneflow {
@@ -41,7 +40,7 @@ class InFlight {
   const OpCall* call_ = nullptr;
   const Storage* storage_ = nullptr;
   bool begun_ = false;
-  std::thread::id thread_;
+  ThreadId thread_;
 };
 
 }  // namespace oneflow

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
 
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/thread.h"
 
 namespace oneflow {
 
@@ -59,9 +59,7 @@ void Storage::FreeMemory() {
 
 void Storage::AwaitUses() {
   const auto await = [](StreamPoint point) {
-    while (!StreamClock::Passed(point)) {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+    while (!StreamClock::Passed(point)) { PausePolling(std::chrono::microseconds(50)); }
   };
   await(last_write_);
   await(first_read_);

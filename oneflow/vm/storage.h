@@ -13,13 +13,13 @@
 #ifndef ONEFLOW_VM_STORAGE_H_
 #define ONEFLOW_VM_STORAGE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include "oneflow/common/atomic.h"
 #include "oneflow/common/intrusive_ptr.h"
 #include "oneflow/common/maybe.h"
 #include "oneflow/core/device.h"
@@ -91,11 +91,11 @@ class Storage : public RefCounted<Storage> {
   Allocator* allocator_ = nullptr;
   StreamIndex home_ = 0;
   Device device_;
-  std::atomic<bool> host_visible_{false};
+  Atomic<bool> host_visible_{false};
   bool read_only_ = false;
-  std::atomic<uint32_t> version_{0};
-  std::atomic<int32_t> handles_{0};
-  std::atomic<const Error*> poison_{nullptr};  // owns one reference
+  Atomic<uint32_t> version_{0};
+  Atomic<int32_t> handles_{0};
+  Atomic<const Error*> poison_{nullptr};  // owns one reference
   StreamPoint last_write_;
   StreamPoint first_read_;
   std::vector<StreamPoint> more_reads_;  // other streams than first_read_'s: rare

@@ -3,7 +3,6 @@
 #include <csignal>
 
 #include <algorithm>
-#include <system_error>
 
 #include "oneflow/common/host_hooks.h"
 #include "oneflow/lifetime/runtime_thread.h"
@@ -12,7 +11,7 @@ namespace oneflow {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = SteadyClock;
 
 // Long enough to bridge the gap between two ops of a Python program, short enough to burn nothing.
 constexpr auto kSpin = std::chrono::microseconds(20);
@@ -22,30 +21,17 @@ constexpr auto kSignalPoll = std::chrono::milliseconds(50);
 // A worker notifies only when somebody waits for a number that it has reached.
 Mutex wait_mutex;
 CondVar wait_condition;
-std::atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody waits
+Atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody waits
 
-std::atomic<bool> given_up{false};
+Atomic<bool> given_up{false};
 
 void GiveUp(Instruction* instruction) {
   instruction->Abandon(
       RuntimeError("[{}] was not run: an interrupt ended the program", instruction->op()));
 }
 
-void PauseCpu() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
 bool SpinFor(StreamPoint point) {
-  const auto end = Clock::now() + kSpin;
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (StreamClock::Passed(point)) { return true; }
-      PauseCpu();
-    }
-  } while (Clock::now() < end);
-  return false;
+  return SpinUntil(kSpin, [&] { return StreamClock::Passed(point); });
 }
 
 void NotifyWaiters(StreamIndex stream, uint64_t seq) {
@@ -63,7 +49,7 @@ void SleepFor(StreamPoint point, Clock::duration limit) {
   const auto end = Clock::now() + limit;
   MutexLock lock(&wait_mutex);
   while (true) {
-    std::atomic<uint64_t>& slot = awaited[point.stream];
+    Atomic<uint64_t>& slot = awaited[point.stream];
     const uint64_t current = slot.load(std::memory_order_relaxed);
     if (current == 0 || current > point.seq) { slot.store(point.seq, std::memory_order_seq_cst); }
     if (StreamClock::PassedInOrder(point)) { return; }
@@ -105,17 +91,15 @@ Maybe<StreamPoint> Stream::Push(std::unique_ptr<Instruction> instruction) {
     sigset_t old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    ErrorPtr failure;
-    try {
-      thread_ = std::thread([this] {
-        lifetime::ScopedRuntimeThread runtime_thread(Format("{} on {}", name_, device_));
-        Loop();
-      });
-    } catch (const std::system_error& e) {
-      failure = EnvironmentError("[stream] cannot start a thread for {}: {}", device_, e.what());
-    }
+    const std::error_code refused = StartThread(&thread_, [this] {
+      lifetime::ScopedRuntimeThread runtime_thread(Format("{} on {}", name_, device_));
+      Loop();
+    });
     pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    if (failure != nullptr) { return failure; }
+    if (refused) {
+      return EnvironmentError("[stream] cannot start a thread for {}: {}", device_,
+                              refused.message());
+    }
   }
   const uint64_t seq = ++issued_;
   ring_[seq % kRunAhead] = std::move(instruction);
@@ -129,19 +113,14 @@ Maybe<StreamPoint> Stream::Push(std::unique_ptr<Instruction> instruction) {
 
 // Waits until instruction `next` is in the ring; false: the stream stops and there is none.
 bool Stream::NextReady(uint64_t next) {
-  const auto end = Clock::now() + kSpin;
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (pushed_.load(std::memory_order_acquire) >= next) { return true; }
-      PauseCpu();
-    }
-  } while (Clock::now() < end && !stopping_.load(std::memory_order_relaxed));
+  const auto pushed = [&] { return pushed_.load(std::memory_order_acquire) >= next; };
+  if (SpinUntil(kSpin, pushed)) { return true; }
   MutexLock lock(&mutex_);
   sleeping_.store(true, std::memory_order_seq_cst);
   bool ready = pushed_.load(std::memory_order_seq_cst) >= next;
   while (!ready && !stopping_.load(std::memory_order_relaxed)) {
     work_.Wait(&mutex_);
-    ready = pushed_.load(std::memory_order_acquire) >= next;
+    ready = pushed();
   }
   sleeping_.store(false, std::memory_order_relaxed);
   return ready;

@@ -10,14 +10,14 @@
 #ifndef ONEFLOW_VM_STREAM_H_
 #define ONEFLOW_VM_STREAM_H_
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <thread>
 
+#include "oneflow/common/atomic.h"
 #include "oneflow/common/maybe.h"
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/thread.h"
 #include "oneflow/core/device.h"
 #include "oneflow/device/stream_clock.h"
 #include "oneflow/vm/instruction.h"
@@ -87,14 +87,14 @@ class Stream {
   const FailureFn failed_;
   uint64_t issued_;
   std::unique_ptr<std::unique_ptr<Instruction>[]> ring_;
-  std::atomic<uint64_t> pushed_;  // sequence number of the newest instruction in the ring
-  std::atomic<bool> sleeping_{false};
-  std::atomic<bool> stopping_{false};
-  std::atomic<const char*> running_op_{nullptr};
-  std::atomic<Instruction*> running_{nullptr};
+  Atomic<uint64_t> pushed_;  // sequence number of the newest instruction in the ring
+  Atomic<bool> sleeping_{false};
+  Atomic<bool> stopping_{false};
+  Atomic<const char*> running_op_{nullptr};
+  Atomic<Instruction*> running_{nullptr};
   Mutex mutex_;
   CondVar work_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace oneflow

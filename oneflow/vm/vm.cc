@@ -1,10 +1,10 @@
 #include "oneflow/vm/vm.h"
 
 #include <algorithm>
-#include <thread>
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/thread.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/vm/in_flight.h"
 
@@ -293,7 +293,7 @@ Maybe<void> Vm::AwaitCallsOn(const Storage& storage) {
           "a signal handler has interrupted");
     }
     HostUnlocked unlocked;
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    PausePolling(std::chrono::microseconds(50));
     JUST(unlocked.PollSignals());
   }
   return Ok();

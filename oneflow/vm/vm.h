@@ -15,12 +15,12 @@
 #ifndef ONEFLOW_VM_VM_H_
 #define ONEFLOW_VM_VM_H_
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "oneflow/common/atomic.h"
 #include "oneflow/common/maybe.h"
 #include "oneflow/common/mutex.h"
 #include "oneflow/vm/instruction.h"
@@ -90,16 +90,16 @@ class Vm {
   Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight);
   std::vector<StreamPoint> LastPoints();
 
-  std::atomic<Mode> mode_;
-  std::atomic<bool> stopped_{false};
-  std::atomic<FailureObserver> observer_{nullptr};
-  std::atomic<Stream*> cpu_stream_{nullptr};
+  Atomic<Mode> mode_;
+  Atomic<bool> stopped_{false};
+  Atomic<FailureObserver> observer_{nullptr};
+  Atomic<Stream*> cpu_stream_{nullptr};
   Mutex issue_;
   Mutex streams_mutex_;
   std::vector<std::unique_ptr<Stream>> streams_ GUARDED_BY(streams_mutex_);
   Mutex failures_mutex_;
   std::vector<ErrorPtr> failures_ GUARDED_BY(failures_mutex_);
-  std::atomic<uint64_t> random_state_{88172645463325252ull};
+  Atomic<uint64_t> random_state_{88172645463325252ull};
 };
 
 }  // namespace oneflow
