@@ -48,7 +48,11 @@ Maybe<TensorPtr> RootGradient(const TensorPtr& root, const TensorPtr& given) {
 // on the run looks at its own tables alone.
 class Engine {
  public:
-  explicit Engine(const BackwardOptions& options) : options_(options), last_yield_(Clock::now()) {}
+  explicit Engine(const BackwardOptions& options)
+      : options_(options),
+        call_(CurrentStack()),
+        context_(StackContext::InBackward(nullptr, call_)),
+        last_yield_(Clock::now()) {}
 
   // With `wanted`, only gradients of those are wanted; leaves are left alone.
   Maybe<void> Start(const TensorTuple& roots, const TensorTuple& grads,
@@ -174,8 +178,9 @@ class Engine {
       sum = std::move(grad);
       return Ok();
     }
+    const Node& node = *At(target.slot).node;
     ScopedGradMode mode(options_.create_graph);
-    ScopedStack stack(At(target.slot).node->stack());
+    ScopedStack stack(node.stack(), ContextFor(node));
     sum = JUST(GetGradientOps().add(sum, grad));
     return Ok();
   }
@@ -187,7 +192,7 @@ class Engine {
     bool any = false;
     for (const TensorPtr& dy : dys) { any = any || dy != nullptr; }
     if (any && At(slot).needed) {
-      JUST(node->RunHooks(&dys));
+      if (node->HasHooks()) { JUST(RunHooks(*node, &dys)); }
       for (const auto& [output, position] : At(slot).captures) {
         captured_[static_cast<size_t>(position)] = dys[static_cast<size_t>(output)];
       }
@@ -205,17 +210,38 @@ class Engine {
 
   Maybe<void> Apply(Node* node, const TensorTuple& dys, TensorTuple* dxs) {
     ScopedGradMode mode(options_.create_graph);
-    ScopedStack stack(node->stack());
+    ScopedStack stack(node->stack(), ContextFor(*node));
     const Maybe<void> applied = node->Apply(dys, dxs);
     if (!applied.ok()) { return Blame(*node, applied.error()); }
     if (!options_.retain_graph) { node->ReleaseSaved(); }
     return Ok();
   }
 
+  // A leaf's node was made for the first op that used it: no line to blame a hook's failure on.
+  Maybe<void> RunHooks(const Node& node, TensorTuple* dys) {
+    ScopedStack stack(node.IsLeaf() ? kNoStack : node.stack(), ContextFor(node));
+    const Maybe<void> ran = node.RunHooks(dys);
+    if (!ran.ok() && !node.IsLeaf()) { return Blame(node, ran.error()); }
+    return ran.error();
+  }
+
   // The line that called backward() says little; that of the forward op is what is wrong.
-  static ErrorPtr Blame(const Node& node, const ErrorPtr& error) {
-    if (error->stack() == kNoStack && !error->published()) { error->set_stack(node.stack()); }
+  ErrorPtr Blame(const Node& node, const ErrorPtr& error) {
+    if (error->stack() == kNoStack && !error->published()) {
+      error->set_stack(node.stack(), ContextFor(node));
+      if (error->op().empty()) { error->set_op(node.name()); }
+    }
     return error;
+  }
+
+  // Lives as long as this run, or until it is asked for another node's.
+  const StackContext* ContextFor(const Node& node) {
+    if (node.stack_context() == nullptr) { return context_.get(); }
+    if (node.stack_context() != extended_.get()) {
+      extended_ = StackContextPtr(node.stack_context());
+      extended_context_ = StackContext::InBackward(node.stack_context(), call_);
+    }
+    return extended_context_.get();
   }
 
   Maybe<void> Yield() {
@@ -237,6 +263,9 @@ class Engine {
   };
 
   const BackwardOptions options_;
+  const StackId call_;                          // the line that called backward
+  const StackContextPtr context_;               // of ops for nodes that have none of their own
+  StackContextPtr extended_, extended_context_;  // the last other one, and what it became
   bool capture_only_ = false;
   std::vector<Work> work_;
   std::vector<Target> targets_;  // of every node's edges, in the order of work_

@@ -27,6 +27,7 @@ thread_local std::vector<NodePtr>* dying = nullptr;
 Node::Node(int num_outputs)
     : num_outputs_(num_outputs),
       stack_(CaptureAndPin()),
+      stack_context_(CurrentStackContext()),
       sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)) {}
 
 Node::~Node() {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "oneflow/common/maybe.h"
+#include "oneflow/common/stack_context.h"
 #include "oneflow/common/stack_source.h"
 #include "oneflow/core/tensor_meta.h"
 #include "oneflow/tensor/autograd_meta.h"
@@ -48,6 +49,8 @@ class Node : public GradFnBase {
   void AddEdge(Edge edge) { edges_.push_back(std::move(edge)); }
   int num_outputs() const { return num_outputs_; }
   StackId stack() const { return stack_; }
+  // Beside it, where backward() made this node: the call; else nullptr.
+  const StackContext* stack_context() const { return stack_context_.get(); }
   // Creation order; backward runs later nodes first among those that are ready.
   uint64_t sequence() const { return sequence_; }
 
@@ -55,11 +58,13 @@ class Node : public GradFnBase {
   // not null replaces the gradient.
   void AddHook(int output, TensorHook hook) { hooks_.emplace_back(output, std::move(hook)); }
   bool RemoveHook(int64_t id);
+  bool HasHooks() const { return !hooks_.empty(); }
   Maybe<void> RunHooks(TensorTuple* dys) const;
 
  private:
   const int num_outputs_;
   const StackId stack_;
+  const StackContextPtr stack_context_;
   const uint64_t sequence_;
   std::vector<Edge> edges_;
   std::vector<std::pair<int, TensorHook>> hooks_;

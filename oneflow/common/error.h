@@ -19,6 +19,7 @@
 
 #include "oneflow/common/format.h"
 #include "oneflow/common/intrusive_ptr.h"
+#include "oneflow/common/stack_context.h"
 #include "oneflow/common/stack_source.h"
 
 namespace oneflow {
@@ -52,11 +53,17 @@ class Error : public RefCounted<Error> {
   const std::string& message() const { return message_; }
   const std::string& op() const { return op_; }
   StackId stack() const { return stack_; }
+  // How the op came to run, beside its own line: see stack_context.h; nullptr outside backward().
+  const StackContext* stack_context() const { return stack_context_.get(); }
   const std::vector<ErrorFrame>& frames() const { return frames_; }
 
   void set_op(std::string_view op) { op_ = op; }
   // Pins the stack for the life of the error.
   void set_stack(StackId stack);
+  void set_stack(StackId stack, const StackContext* context) {
+    set_stack(stack);
+    stack_context_ = StackContextPtr(context);
+  }
   void AddFrame(const char* file, int line, const char* expression) {
     frames_.push_back({file, line, expression});
   }
@@ -77,6 +84,7 @@ class Error : public RefCounted<Error> {
   std::string message_;
   std::string op_;
   StackId stack_ = kNoStack;
+  StackContextPtr stack_context_;
   std::vector<ErrorFrame> frames_;
   mutable std::atomic<bool> read_{false};
   mutable std::atomic<bool> published_{false};

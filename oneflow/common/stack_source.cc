@@ -12,11 +12,7 @@ std::atomic<StackSource*> StackSource::current_{nullptr};
 
 namespace {
 
-struct Override {
-  StackId id = kNoStack;
-  bool set = false;
-};
-thread_local Override tls_override;
+thread_local StackOverride tls_override;
 
 // CPython repeats a frame three times, then counts.
 constexpr int kRepeatsShown = 3;
@@ -103,11 +99,19 @@ StackId CurrentStack() {
   return source == nullptr ? kNoStack : source->Capture();
 }
 
-ScopedStack::ScopedStack(StackId id) : previous_(tls_override.id), previous_set_(tls_override.set) {
-  tls_override = {id, true};
+const StackContext* CurrentStackContext() { return tls_override.context; }
+
+ScopedStack::ScopedStack(StackId id, const StackContext* context) : previous_(tls_override) {
+  tls_override = {id, true, context};
 }
 
-ScopedStack::~ScopedStack() { tls_override = {previous_, previous_set_}; }
+ScopedStack::~ScopedStack() { tls_override = previous_; }
+
+ScopedHostStack::ScopedHostStack(const StackContext* context) : previous_(tls_override) {
+  tls_override = {kNoStack, false, context};
+}
+
+ScopedHostStack::~ScopedHostStack() { tls_override = previous_; }
 
 std::string FormatStack(StackId id) {
   StackSource* source = StackSource::Get();

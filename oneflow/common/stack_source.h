@@ -56,17 +56,42 @@ class StackSource {
 // line), else what the source captures, else kNoStack.
 StackId CurrentStack();
 
-// For the life of this object CurrentStack() on this thread is `id`. Nests.
+class StackContext;  // stack_context.h
+
+// What the calling thread issues ops for; nullptr outside backward(). Borrowed.
+const StackContext* CurrentStackContext();
+
+// What CurrentStack() is overridden with on a thread, and what ops there are issued for.
+struct StackOverride {
+  StackId id = kNoStack;
+  bool set = false;
+  const StackContext* context = nullptr;
+};
+
+// For the life of this object CurrentStack() on this thread is `id`, and CurrentStackContext() is
+// `context`, borrowed. Nests.
 class ScopedStack {
  public:
-  explicit ScopedStack(StackId id);
+  explicit ScopedStack(StackId id, const StackContext* context = nullptr);
   ~ScopedStack();
   ScopedStack(const ScopedStack&) = delete;
   ScopedStack& operator=(const ScopedStack&) = delete;
 
  private:
-  StackId previous_;
-  bool previous_set_;
+  const StackOverride previous_;
+};
+
+// For code of the host language that backward calls: CurrentStack() is again what the source
+// captures. Nests.
+class ScopedHostStack {
+ public:
+  explicit ScopedHostStack(const StackContext* context);
+  ~ScopedHostStack();
+  ScopedHostStack(const ScopedHostStack&) = delete;
+  ScopedHostStack& operator=(const ScopedHostStack&) = delete;
+
+ private:
+  const StackOverride previous_;
 };
 
 // As Python prints a traceback: oldest first, two spaces of indent, source line beneath, a caret

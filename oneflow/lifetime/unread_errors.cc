@@ -46,7 +46,9 @@ void DropRead(std::vector<Unread>* errors) {
 
 std::string Render(const Error& error) {
   const std::string stack = FormatStack(error.stack());
+  const StackContext* context = error.stack_context();
   return (stack.empty() ? "" : "Traceback (most recent call last):\n" + stack) +
+         (context == nullptr ? "" : FormatLines(context->before()) + FormatLines(context->after())) +
          ErrorKindName(error.kind()) + ": " + error.Describe() + "\n";
 }
 

@@ -22,7 +22,8 @@ Maybe<void> RunKernel(const OpCall& call) {
   return failure;
 }
 
-Instruction::Instruction(const OpCall& from, StackId stack) : call_(from), stack_(stack) {
+Instruction::Instruction(const OpCall& from, StackId stack)
+    : call_(from), stack_(stack), stack_context_(CurrentStackContext()) {
   if (stack_ != kNoStack) {
     if (StackSource* source = StackSource::Get()) { source->Pin(stack_); }
   }
@@ -90,7 +91,7 @@ ErrorPtr Instruction::Execute() {
     return nullptr;
   }
   const ErrorPtr& error = ran.error();
-  error->set_stack(stack_);
+  error->set_stack(stack_, stack_context_.get());
   error->MarkPublished();
   if (call_.on_failure == OnFailure::kPoison) {
     for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }

@@ -15,6 +15,7 @@
 #include <memory>
 #include <vector>
 
+#include "oneflow/common/stack_context.h"
 #include "oneflow/common/stack_source.h"
 #include "oneflow/kernels/kernel.h"
 #include "oneflow/vm/storage.h"
@@ -49,6 +50,7 @@ struct OpCall {
 
 class Instruction {
  public:
+  // Keeps the calling thread's stack context.
   Instruction(const OpCall& from, StackId stack);
   ~Instruction();
   Instruction(const Instruction&) = delete;
@@ -69,6 +71,7 @@ class Instruction {
 
   OpCall call_;
   StackId stack_;
+  StackContextPtr stack_context_;
   ArrayView views_[kMaxOperands + kMaxResults];
   Storage* storages_[kMaxOperands + kMaxResults];
   std::vector<StreamPoint> waits_;

@@ -203,7 +203,7 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
     issue_.Unlock();  // before the host's lock is taken again: never hold both while waiting
   }
   if (__builtin_expect(error != nullptr, 0)) {
-    error->set_stack(CurrentStack());
+    error->set_stack(CurrentStack(), CurrentStackContext());
     return error;
   }
   return Ok();

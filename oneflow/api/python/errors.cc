@@ -40,16 +40,31 @@ PyObject* ExceptionType(ErrorKind kind) {
 }
 
 // The traceback that Python shows is not the line that issued the op if the failure happened in the
-// background (it was published), or in backward(): then that line's stack is said beneath.
+// background (it was published), or in backward(): then that line's stack is said beneath. An op that
+// backward issued has the lines of its context too.
 std::string Text(const ErrorPtr& error, const std::string& stack) {
-  std::string text = error->Describe();
-  if (!error->published() && (stack.empty() || error->stack() == CurrentStack())) { return text; }
-  if (!stack.empty()) { return text + "\nRelated Python stack trace:\n" + stack; }
-  if (StackSource::Get() == nullptr) {
-    text += "\nThe op ran in the background. Set ONEFLOW_PYTHON_STACK_GETTER=1 or ONEFLOW_DEBUG=1 "
-            "to have the line that issued it named here.";
-  }
-  return text;
+  const StackContext* context = error->stack_context();
+  const bool shown_by_python = !error->published() && error->stack() == CurrentStack();
+  std::string lines = context == nullptr ? "" : FormatLines(context->before());
+  if (!stack.empty() && !shown_by_python) { lines += "Related Python stack trace:\n" + stack; }
+  if (context != nullptr) { lines += FormatLines(context->after()); }
+  if (!lines.empty()) { return error->Describe() + "\n" + lines; }
+  if (!error->published() || StackSource::Get() != nullptr) { return error->Describe(); }
+  return error->Describe() +
+         "\nThe op ran in the background. Set ONEFLOW_PYTHON_STACK_GETTER=1 or ONEFLOW_DEBUG=1 "
+         "to have the line that issued it named here.";
+}
+
+// The stacks of `lines`, and for each the source text that only Python can fetch.
+std::string TextOf(const std::vector<StackContext::Line>& lines) {
+  for (const StackContext::Line& line : lines) { LoadPythonSources(line.stack); }
+  return lines.size() == 1 ? FormatStack(lines[0].stack) : FormatLines(lines);
+}
+
+bool SetText(PyObject* exception, const char* name, const std::string& text) {
+  PyRef value = PyRef::Steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  return value && PyObject_SetAttrString(exception, name, value.get()) == 0;
 }
 
 bool AddException(PyObject* module, PyObject* base, const char* full, const char* name,
@@ -85,6 +100,9 @@ PyObject* RaiseError(const ErrorPtr& error) {
   PyErr_Clear();
   LoadPythonSources(error->stack());
   const std::string stack = FormatStack(error->stack());
+  const StackContext* context = error->stack_context();
+  const std::string forward = context == nullptr ? "" : TextOf(context->before());
+  const std::string backward = context == nullptr ? "" : TextOf(context->after());
   const std::string text = Text(error, stack);
   PyObject* type = ExceptionType(error->kind());
   PyRef message = PyRef::Steal(
@@ -92,11 +110,12 @@ PyObject* RaiseError(const ErrorPtr& error) {
   if (!message) { return nullptr; }
   PyRef exception = PyRef::Steal(PyObject_CallOneArg(type, message.get()));
   if (!exception) { return nullptr; }
-  PyRef op = PyRef::Steal(PyUnicode_FromString(error->op().c_str()));
-  PyRef lines = PyRef::Steal(
-      PyUnicode_DecodeUTF8(stack.data(), static_cast<Py_ssize_t>(stack.size()), "replace"));
-  if (op) { PyObject_SetAttrString(exception.get(), "op", op.get()); }
-  if (lines) { PyObject_SetAttrString(exception.get(), "stack", lines.get()); }
+  if (!SetText(exception.get(), "op", error->op()) ||
+      !SetText(exception.get(), "stack", stack) ||
+      !SetText(exception.get(), "forward_stack", forward) ||
+      !SetText(exception.get(), "backward_stack", backward)) {
+    return nullptr;
+  }
   PyErr_SetObject(type, exception.get());
   return nullptr;
 }

@@ -14,8 +14,9 @@ namespace oneflow {
 // Creates the exception types and adds them to the module. False with a Python error set.
 bool InitErrors(PyObject* module);
 
-// Sets the Python exception for `error` (attributes `op` and `stack`), marks the error read, and
-// returns nullptr, so that a binding can `return RaiseError(...)`.
+// Sets the Python exception for `error` (attributes `op` and `stack`; for an op issued by backward
+// also `backward_stack`, for one of a function that backward calls `forward_stack`, else ""), marks
+// the error read, and returns nullptr, so that a binding can `return RaiseError(...)`.
 PyObject* RaiseError(const ErrorPtr& error);
 
 // The Python exception that is set right now as an Error, for code that is called back from the
