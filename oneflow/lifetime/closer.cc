@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "oneflow/common/env_var.h"
@@ -37,6 +38,7 @@ struct Closer::State {
   bool late GUARDED_BY(mutex) = false;      // a job gave up
   bool has_thread GUARDED_BY(mutex) = false;
   bool stopping GUARDED_BY(mutex) = false;
+  bool reported GUARDED_BY(mutex) = false;
   Thread thread;
 
   // Apart from `mutex`: held while `unfinished` runs.
@@ -100,6 +102,14 @@ Maybe<void> Closer::RunAndWait(Job job, int status) {
   const Deadline deadline = Deadline::ForShutdown();
   const uint64_t ticket = Enqueue(state, std::move(job), deadline);
   Maybe<void> interrupted = Ok();
+  // Looking at signals, and coming back, take the host's lock, which may never be free again.
+  std::optional<ExitWatch> watch;
+  if (ticket != 0 && GetHostHooks().enter != nullptr) {
+    watch.emplace(deadline, status, [this, state, ticket, status] {
+      ArmLateExit(status);
+      return PrintReport(state, ticket);
+    });
+  }
   if (ticket == 0 || AwaitTicket(state, ticket, deadline, status, &interrupted)) {
     return interrupted;
   }
@@ -124,7 +134,7 @@ bool Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int s
     }
     if (late || deadline.Expired()) {
       ArmLateExit(status);
-      PrintReport(state);
+      PrintReport(state, ticket);
       return false;
     }
     // An exception is pending in the host after the first interrupt: no more of its code may run.
@@ -136,7 +146,19 @@ bool Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int s
   }
 }
 
-void Closer::PrintReport(State* state) const {
+// False when it has been printed before.
+bool Closer::PrintReport(State* state, uint64_t ticket) const {
+  bool closed;
+  {
+    MutexLock lock(&state->mutex);
+    if (state->reported) { return false; }
+    state->reported = true;
+    closed = state->finished >= ticket && !state->late;
+  }
+  if (closed) {
+    WriteStderr("oneflow: all is closed, but a thread does not let go of the host's lock (the GIL)\n");
+    return true;
+  }
   WriteStderr(
       Format("oneflow: closing did not finish in time (ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); "
              "the process ends now\n",
@@ -154,6 +176,7 @@ void Closer::PrintReport(State* state) const {
   for (const std::string& name : RuntimeThreadNames()) {
     if (name != "oneflow-closer") { WriteStderr("oneflow: thread still alive: " + name + "\n"); }
   }
+  return true;
 }
 
 void Closer::EnterStep(std::string what, std::function<std::string()> unfinished) {

@@ -52,7 +52,7 @@ class Closer {
   uint64_t Enqueue(State* state, Job job, Deadline deadline);
   bool AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
                    Maybe<void>* interrupted);
-  void PrintReport(State* state) const;
+  bool PrintReport(State* state, uint64_t ticket) const;
 
   State* state_;  // another one after fork()
 };

@@ -259,6 +259,33 @@ TEST_F(EnvDeathTest, ALeaseThatIsNeverReturnedIsNamed) {
   EXPECT_EXIT(run(), ::testing::ExitedWithCode(1), "not finished: graph 'Busy'");
 }
 
+// Once it has let go of the host's lock, this thread never gets it back: another one sleeps with it.
+void ShutdownWithoutTheHostsLock(int stop_ms) {
+  ::setenv("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", "0.2", 1);
+  InstallHost();
+  HostHooks hooks = GetHostHooks();
+  hooks.enter = [](void*) { SleepMs(60000); };
+  SetHostHooks(hooks);
+  auto* hold = new Hold;
+  hold->held = true;
+  auto* env = new Env;
+  CHECK_JUST(env->Register(std::make_unique<FakeSubsystem>("vm", hold)));
+  CHECK_JUST(env->Start());
+  std::thread([=] {
+    SleepMs(stop_ms);
+    hold->held = false;
+  }).detach();
+  env->Shutdown();
+  ::_exit(8);
+}
+
+TEST_F(EnvDeathTest, AHostThatNeverGivesItsLockBackDoesNotHangTheEnd) {
+  EXPECT_EXIT(ShutdownWithoutTheHostsLock(60000), ::testing::ExitedWithCode(1),
+              "not finished: subsystem 'vm'");
+  EXPECT_EXIT(ShutdownWithoutTheHostsLock(50), ::testing::ExitedWithCode(1),
+              "a thread does not let go of the host's lock");
+}
+
 // The thread sanitizer's own end of a process flushes stdout, and waits for its lock for ever.
 #if !defined(__SANITIZE_THREAD__)
 TEST_F(EnvDeathTest, AStdoutThatIsLockedDoesNotHangTheEnd) {

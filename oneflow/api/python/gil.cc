@@ -9,6 +9,9 @@
 #include <thread>
 
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/log.h"
+#include "oneflow/lifetime/deadline.h"
+#include "oneflow/lifetime/late_exit.h"
 
 namespace oneflow {
 
@@ -52,8 +55,14 @@ Maybe<void> Gil::PollSignals() {
   return MakeIntrusive<Error>(ErrorKind::kInterrupted, "interrupted by a signal");
 }
 
-void Gil::CloseAdmission() {
+void Gil::CloseAdmission(int status) {
   admission_closed.store(true);
+  if (coming_back.load() == 0) { return; }
+  // One of them may keep it for ever.
+  lifetime::ExitWatch watch(lifetime::Deadline::ForShutdown(), status, [] {
+    WriteStderr("oneflow: at exit a thread does not let go of the GIL\n");
+    return true;
+  });
   // Who is past the check gets the GIL now: once Python is finalizing it would abort (see gil.h).
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
   while (coming_back.load() > 0 && std::chrono::steady_clock::now() < end) {

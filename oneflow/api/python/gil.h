@@ -23,8 +23,8 @@ class Gil {
   static Maybe<void> PollSignals();
 
   // Called by the exit hook, on the main thread with the GIL, which it lends to threads that wait for
-  // it already.
-  static void CloseAdmission();
+  // it already. One that never gives it back is the end of the process: ExitLate(status).
+  static void CloseAdmission(int status);
   // Registers the above as the runtime's host hooks.
   static void InstallHooks();
 };

@@ -97,7 +97,7 @@ bool InterruptEndedTheProgram() {
 // The exit hook, called once from Python's atexit. The wait inside lets go of the GIL by itself and
 // looks at signals; what a handler raised then goes to Python, once everything is closed.
 void Shutdown(int status) {
-  Gil::CloseAdmission();
+  Gil::CloseAdmission(status);
   lifetime::RenderUnreadErrors();
   // Nobody waits for what is still queued, which may be minutes of work.
   if (InterruptEndedTheProgram()) { Stream::GiveUpQueued(); }
