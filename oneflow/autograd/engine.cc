@@ -263,8 +263,8 @@ class Engine {
   };
 
   const BackwardOptions options_;
-  const StackId call_;                          // the line that called backward
-  const StackContextPtr context_;               // of ops for nodes that have none of their own
+  const StackId call_;                           // the line that called backward
+  const StackContextPtr context_;                // of ops for nodes that have none of their own
   StackContextPtr extended_, extended_context_;  // the last other one, and what it became
   bool capture_only_ = false;
   std::vector<Work> work_;

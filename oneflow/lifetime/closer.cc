@@ -156,7 +156,8 @@ bool Closer::PrintReport(State* state, uint64_t ticket) const {
     closed = state->finished >= ticket && !state->late;
   }
   if (closed) {
-    WriteStderr("oneflow: all is closed, but a thread does not let go of the host's lock (the GIL)\n");
+    WriteStderr(
+        "oneflow: all is closed, but a thread does not let go of the host's lock (the GIL)\n");
     return true;
   }
   WriteStderr(

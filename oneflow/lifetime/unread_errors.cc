@@ -48,7 +48,8 @@ std::string Render(const Error& error) {
   const std::string stack = FormatStack(error.stack());
   const StackContext* context = error.stack_context();
   return (stack.empty() ? "" : "Traceback (most recent call last):\n" + stack) +
-         (context == nullptr ? "" : FormatLines(context->before()) + FormatLines(context->after())) +
+         (context == nullptr ? ""
+                             : FormatLines(context->before()) + FormatLines(context->after())) +
          ErrorKindName(error.kind()) + ": " + error.Describe() + "\n";
 }
 

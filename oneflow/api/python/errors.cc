@@ -110,8 +110,7 @@ PyObject* RaiseError(const ErrorPtr& error) {
   if (!message) { return nullptr; }
   PyRef exception = PyRef::Steal(PyObject_CallOneArg(type, message.get()));
   if (!exception) { return nullptr; }
-  if (!SetText(exception.get(), "op", error->op()) ||
-      !SetText(exception.get(), "stack", stack) ||
+  if (!SetText(exception.get(), "op", error->op()) || !SetText(exception.get(), "stack", stack) ||
       !SetText(exception.get(), "forward_stack", forward) ||
       !SetText(exception.get(), "backward_stack", backward)) {
     return nullptr;
