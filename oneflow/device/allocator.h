@@ -40,6 +40,9 @@ struct MemoryStats {
 struct MemoryBlock {
   void* data = nullptr;
   size_t bytes = 0;  // usable, at least what was asked
+  // The last instruction of an earlier owner on the home stream that may still be queued. Instructions
+  // on that stream need not care; the host and other streams wait for it before they touch the memory.
+  uint64_t home_use = 0;
 };
 
 class Allocator {

@@ -332,9 +332,9 @@ Maybe<void> Untangle(int targets, Operands* o) {
   return Ok();
 }
 
+// REQUIRES that no two elements of `t` share memory (CheckTarget).
 bool CoversStorage(const Tensor& t) {
-  return t.contiguous() && t.meta().offset == 0 &&
-         static_cast<size_t>(t.Count()) * SizeOf(t.dtype()) == t.storage()->bytes();
+  return static_cast<size_t>(t.Count()) * SizeOf(t.dtype()) == t.storage()->bytes();
 }
 
 }  // namespace

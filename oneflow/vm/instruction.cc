@@ -71,32 +71,40 @@ void Instruction::CopyViews(const ArrayView* from, int count, ArrayView* to) {
 
 void Instruction::Abandon(const ErrorPtr& error) {
   for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
+  Tell(error);
 }
 
-ErrorPtr Instruction::Execute() {
+Instruction::Outcome Instruction::Execute() {
   for (const StreamPoint& point : waits_) { Stream::AwaitOnWorker(point); }
   for (int i = 0; i < call_.num_reads; ++i) {
-    if (ErrorPtr poison = call_.reads[i]->poison()) {
-      if (call_.on_failure == OnFailure::kPoison) {
-        for (int j = 0; j < call_.num_writes; ++j) { call_.writes[j]->Poison(poison); }
-      }
-      return nullptr;
-    }
+    if (const ErrorPtr poison = call_.reads[i]->poison()) { return Skip(poison); }
   }
-  Maybe<void> ran = RunKernel(call_);
-  if (ran.ok()) {
-    if (call_.overwrites) {
-      for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->ClearPoison(); }
-    }
-    return nullptr;
+  const Maybe<void> ran = RunKernel(call_);
+  if (!ran.ok()) { return Fail(ran.error()); }
+  if (call_.overwrites) {
+    for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->ClearPoison(); }
   }
-  const ErrorPtr& error = ran.error();
+  return {};
+}
+
+Instruction::Outcome Instruction::Skip(const ErrorPtr& poison) {
+  if (call_.on_failure == OnFailure::kSkip) { return {}; }
+  if (call_.on_failure == OnFailure::kPoison) {
+    for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(poison); }
+  }
+  Tell(poison);
+  const bool told = call_.on_failure == OnFailure::kPoison || listener_ != nullptr;
+  return told ? Outcome() : Outcome{poison, true};
+}
+
+Instruction::Outcome Instruction::Fail(const ErrorPtr& error) {
   error->set_stack(stack_, stack_context_.get());
   error->MarkPublished();
   if (call_.on_failure == OnFailure::kPoison) {
     for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
   }
-  return error;
+  Tell(error);
+  return {error, false};
 }
 
 }  // namespace oneflow

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "oneflow/common/stack_context.h"
@@ -56,18 +57,29 @@ class Instruction {
   Instruction(const Instruction&) = delete;
   Instruction& operator=(const Instruction&) = delete;
 
+  struct Outcome {
+    ErrorPtr error;        // nullptr: nothing to tell
+    bool skipped = false;  // an op in place, because of this error of an earlier op
+  };
   // Waits for other streams, runs the kernel, poisons on failure. Called by the stream's thread.
-  // Returns the root error if this instruction itself failed.
-  ErrorPtr Execute();
+  Outcome Execute();
 
   // Will never run: what it would have written is poisoned.
   void Abandon(const ErrorPtr& error);
 
   void AddWait(StreamPoint point) { waits_.push_back(point); }
+  // Before the instruction's point passes, *listener becomes the error that kept it from doing what it
+  // should, unless it is an update that may be skipped. For an issuer that waits for it.
+  void SetListener(std::shared_ptr<ErrorPtr> listener) { listener_ = std::move(listener); }
   const char* op() const { return call_.op; }
 
  private:
   void CopyViews(const ArrayView* from, int count, ArrayView* to);
+  Outcome Skip(const ErrorPtr& poison);
+  Outcome Fail(const ErrorPtr& error);
+  void Tell(const ErrorPtr& error) {
+    if (listener_ != nullptr) { *listener_ = error; }
+  }
 
   OpCall call_;
   StackId stack_;
@@ -75,6 +87,7 @@ class Instruction {
   ArrayView views_[kMaxOperands + kMaxResults];
   Storage* storages_[kMaxOperands + kMaxResults];
   std::vector<StreamPoint> waits_;
+  std::shared_ptr<ErrorPtr> listener_;
   std::vector<int64_t> dims_;
   std::unique_ptr<char[]> attrs_;
 };

@@ -1,10 +1,8 @@
 #include "oneflow/vm/storage.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "oneflow/common/mutex.h"
-#include "oneflow/common/thread.h"
 
 namespace oneflow {
 
@@ -15,6 +13,9 @@ Maybe<StorageRef> Storage::Allocate(Device device, size_t bytes, StreamIndex str
   storage->block_ = block;
   storage->allocator_ = allocator;
   storage->home_ = stream;
+  // Instructions of the memory's last owner may still be queued, and other streams and the host, who
+  // may be the first to use it now, know of uses only by this record.
+  storage->last_write_ = StreamPoint{block->home_use, stream};
   storage->AddRef();  // held by the group of handles, see DropHandle
   return StorageRef(storage);
 }
@@ -29,7 +30,10 @@ StorageRef Storage::Import(Device device, void* data, size_t bytes, void* owner,
   return StorageRef(storage);
 }
 
-Storage::~Storage() { ClearPoison(); }
+Storage::~Storage() {
+  ClearPoison();
+  if (release_ != nullptr) { release_(owner_); }
+}
 
 void Storage::DropHandle() {
   if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
@@ -38,12 +42,8 @@ void Storage::DropHandle() {
 }
 
 void Storage::FreeMemory() {
-  if (release_ != nullptr) {
-    // An interrupt may have ended the wait for an instruction that still uses this memory.
-    AwaitUses();
-    release_(owner_);
-    return;
-  }
+  // Memory of others goes back with this record, which queued instructions keep: an interrupt may
+  // have ended the wait for one that still uses it.
   if (block_ == nullptr) { return; }
   const bool elsewhere = (last_write_.seq != 0 && last_write_.stream != home_) ||
                          (first_read_.seq != 0 && first_read_.stream != home_);
@@ -55,15 +55,6 @@ void Storage::FreeMemory() {
   } else {
     FreeAcrossStreams();
   }
-}
-
-void Storage::AwaitUses() {
-  const auto await = [](StreamPoint point) {
-    while (!StreamClock::Passed(point)) { PausePolling(std::chrono::microseconds(50)); }
-  };
-  await(last_write_);
-  await(first_read_);
-  for (const StreamPoint& point : more_reads_) { await(point); }
 }
 
 void Storage::FreeAcrossStreams() {

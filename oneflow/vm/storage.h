@@ -32,7 +32,8 @@ class StorageRef;
 
 class Storage : public RefCounted<Storage> {
  public:
-  // Releases memory that is not ours. Called once, by whatever thread drops the last handle.
+  // Releases memory that is not ours. Called once, by whatever thread drops the last handle, or by a
+  // stream's thread when an instruction that uses the memory was still queued then.
   using ReleaseFn = void (*)(void* owner);
 
   // Memory from the device's pool, at home on `stream`.
@@ -83,7 +84,6 @@ class Storage : public RefCounted<Storage> {
   void DropHandle();
   void FreeMemory();
   void FreeAcrossStreams();
-  void AwaitUses();
 
   void* data_;
   size_t bytes_;

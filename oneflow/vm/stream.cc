@@ -134,8 +134,8 @@ void Stream::Loop() {
     running_.store(instruction.get(), std::memory_order_relaxed);
     if (given_up.load(std::memory_order_relaxed)) {
       GiveUp(instruction.get());
-    } else if (const ErrorPtr error = instruction->Execute()) {
-      failed_(error);
+    } else if (const Instruction::Outcome outcome = instruction->Execute(); outcome.error) {
+      failed_(outcome.error, outcome.skipped ? Failure::kKeptTarget : Failure::kRoot);
     }
     running_op_.store(nullptr, std::memory_order_relaxed);
     running_.store(nullptr, std::memory_order_relaxed);

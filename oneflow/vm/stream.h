@@ -26,8 +26,10 @@ namespace oneflow {
 
 class Stream {
  public:
-  // Called on the stream's thread with the root error of an instruction that failed.
-  using FailureFn = void (*)(const ErrorPtr& error);
+  // kRoot: an instruction failed. kKeptTarget: one in place was skipped because of an older error.
+  enum class Failure { kRoot, kKeptTarget };
+  // Called on the stream's thread.
+  using FailureFn = void (*)(const ErrorPtr& error, Failure failure);
 
   static Maybe<std::unique_ptr<Stream>> Create(Device device, const char* name, FailureFn failed);
   ~Stream();

@@ -78,26 +78,14 @@ class Scratch {
   MemoryBlock* block_ = nullptr;
 };
 
-// Runs the kernel; what it wrote in full is no longer poisoned. REQUIRES the issue lock, so that a
+// What `call` wrote in full is no longer poisoned. REQUIRES that nobody issues meanwhile, so that a
 // later writer's poison stays.
-ErrorPtr RunLocked(const OpCall& call) {
-  const Maybe<void> ran = RunKernel(call);
-  if (ran.ok() && call.overwrites) {
-    for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
-  }
-  return ran.error();
+void ClearOverwritten(const OpCall& call) {
+  if (!call.overwrites) { return; }
+  for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
 }
 
-// Takes the issue lock. Neither lock is ever waited for while the other is held: who comes back for
-// the host's lock may be parked there for ever (exit), or meet a fork that holds it and wants this.
-void LockIssue(Mutex* mutex, InFlight* call = nullptr) ONEFLOW_TSA_(no_thread_safety_analysis) {
-  while (!mutex->TryLock()) {
-    if (call != nullptr) { call->Begin(); }
-    HostUnlocked unlocked;
-    mutex->Lock();
-    mutex->Unlock();
-  }
-}
+constexpr auto kSignalPoll = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -108,12 +96,44 @@ Vm* Vm::Get() {
 
 Vm::Vm() : mode_(ModeFromEnvironment()) {}
 
-void Vm::OnFailure(const ErrorPtr& error) {
+void Vm::OnFailure(const ErrorPtr& error, Stream::Failure failure) {
   Vm* vm = Get();
-  if (FailureObserver observer = vm->observer_.load()) { observer(error); }
+  const bool root = failure == Stream::Failure::kRoot;
+  FailureObserver observer = vm->observer_.load();
+  if (root && observer != nullptr) { observer(error); }
   constexpr size_t kKept = 64;  // the first failures matter, the rest follow from them
   MutexLock lock(&vm->failures_mutex_);
-  if (vm->failures_.size() < kKept) { vm->failures_.push_back(error); }
+  if (vm->failures_.size() < kKept) { vm->failures_.push_back({error, !root}); }
+}
+
+// Takes the issue lock, once no other thread runs a longer op inline; on failure it is free. Neither
+// this lock nor the host's is ever waited for while the other is held: who comes back for the host's
+// may be parked there for ever (exit), or meet a fork that holds it and wants this one.
+Maybe<void> Vm::LockIssue(InFlight* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
+  while (true) {
+    if (issue_.TryLock()) {
+      if (inline_call_ == nullptr) { return Ok(); }
+      issue_.Unlock();
+    }
+    if (call != nullptr) { call->Begin(); }
+    HostUnlocked unlocked;
+    issue_.Lock();
+    if (inline_call_ != nullptr) { inline_done_->WaitFor(&issue_, kSignalPoll); }
+    const bool busy = inline_call_ != nullptr;
+    issue_.Unlock();
+    if (busy) { JUST(unlocked.PollSignals()); }
+  }
+}
+
+// REQUIRES the issue lock. False when another thread still runs a longer op inline at the deadline.
+bool Vm::AwaitInlineCall(std::chrono::steady_clock::time_point deadline) {
+  while (inline_call_ != nullptr) {
+    const auto now = SteadyClock::now();
+    if (now >= deadline) { return false; }
+    // In steps: no clock can add a deadline of `max` to its time.
+    inline_done_->WaitFor(&issue_, std::min<std::chrono::nanoseconds>(deadline - now, kSignalPoll));
+  }
+  return true;
 }
 
 Maybe<Stream*> Vm::StreamFor(Device device) {
@@ -165,21 +185,19 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
 
   const bool small = threads == 1 && cost < kInlineLimitNs;
   InFlight in_flight(*call);
-  LockIssue(&issue_, &in_flight);
+  JUST(LockIssue(&in_flight));
   // Under the lock: Stop() may have ended the threads while this one waited.
-  const bool stopped = stopped_.load(std::memory_order_acquire);
+  const bool must_inline = stopped_.load(std::memory_order_acquire) || mode() == Mode::kInline;
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
-  const bool must_inline =
-      stopped || (mode() == Mode::kInline) || (mode() == Mode::kAuto && TouchesVisible(*call));
-  const bool inline_wanted = must_inline || DrawInline(small);
-  if (inline_wanted) {
-    if (call->stream->Idle() && DependenciesPassed(*call)) {
-      return RunInline(*call, small, &in_flight);
+  const bool wanted_inline =
+      must_inline || (mode() == Mode::kAuto && TouchesVisible(*call)) || DrawInline(small);
+  if (wanted_inline) {
+    bool ready = call->stream->Idle() && DependenciesPassed(*call);
+    // Others may keep the stream busy for ever: only where nobody can queue is it waited for to the end.
+    if (!ready && (must_inline || mode() == Mode::kRandom)) {
+      ready = JUST(AwaitReady(*call, must_inline, &in_flight));  // on failure the lock is free
     }
-    if (must_inline || mode() == Mode::kRandom) {
-      JUST(WaitUntilReady(*call, &in_flight));  // on failure the lock is free
-      return RunInline(*call, small, &in_flight);
-    }
+    if (ready) { return RunInline(*call, small, &in_flight); }
   }
   return Enqueue(*call, &scratch.last_use, &in_flight);
 }
@@ -191,16 +209,17 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
   for (int i = 0; i < call.num_reads && error == nullptr; ++i) { error = call.reads[i]->poison(); }
   if (error != nullptr) {
     issue_.Unlock();
-    return error;
+    // As a queued one does: an accumulation or an update is skipped, whoever reads hears of it.
+    return call.on_failure == OnFailure::kSkip ? Maybe<void>(Ok()) : Maybe<void>(error);
   }
   if (small) {
-    error = RunLocked(call);
+    const Maybe<void> ran = RunKernel(call);
+    if (ran.ok()) { ClearOverwritten(call); }
     issue_.Unlock();
+    error = ran.error();
   } else {
     in_flight->Begin();
-    HostUnlocked unlocked;
-    error = RunLocked(call);
-    issue_.Unlock();  // before the host's lock is taken again: never hold both while waiting
+    error = RunUnlocked(call);
   }
   if (__builtin_expect(error != nullptr, 0)) {
     error->set_stack(CurrentStack(), CurrentStackContext());
@@ -209,10 +228,26 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
   return Ok();
 }
 
+// Runs a longer op with both locks free. REQUIRES the issue lock.
+ErrorPtr Vm::RunUnlocked(const OpCall& call) ONEFLOW_TSA_(no_thread_safety_analysis) {
+  inline_call_ = &call;
+  issue_.Unlock();
+  HostUnlocked unlocked;
+  const Maybe<void> ran = RunKernel(call);
+  issue_.Lock();
+  if (ran.ok()) { ClearOverwritten(call); }
+  inline_call_ = nullptr;
+  inline_done_->NotifyAll();
+  issue_.Unlock();
+  return ran.error();
+}
+
+// Waits until the op could run inline; not `stubborn`: or until what was issued before it is complete.
 // REQUIRES the issue lock; holds it again on success, not on failure.
-Maybe<void> Vm::WaitUntilReady(const OpCall& call, InFlight* in_flight)
+Maybe<bool> Vm::AwaitReady(const OpCall& call, bool stubborn, InFlight* in_flight)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
-  while (!call.stream->Idle() || !DependenciesPassed(call)) {
+  bool ready = false;
+  do {
     std::vector<StreamPoint> points = {{call.stream->issued(), call.stream->index()}};
     ForEachDependency(call, [&](StreamPoint p) {
       if (!StreamClock::Passed(p)) { points.push_back(p); }
@@ -220,9 +255,10 @@ Maybe<void> Vm::WaitUntilReady(const OpCall& call, InFlight* in_flight)
     issue_.Unlock();
     in_flight->Begin();
     for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
-    LockIssue(&issue_, in_flight);
-  }
-  return Ok();
+    JUST(LockIssue(in_flight));
+    ready = call.stream->Idle() && DependenciesPassed(call);
+  } while (!ready && stubborn);
+  return ready;
 }
 
 // REQUIRES the issue lock, and releases it.
@@ -234,12 +270,18 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_fl
     issue_.Unlock();
     in_flight->Begin();
     JUST(Stream::Wait(half));
-    LockIssue(&issue_, in_flight);
+    JUST(LockIssue(in_flight));
   }
   auto instruction = std::make_unique<Instruction>(call, CurrentStack());
   ForEachDependency(call, [&](StreamPoint p) {
     if (p.stream != stream->index() && !StreamClock::Passed(p)) { instruction->AddWait(p); }
   });
+  const bool visible = TouchesVisible(call);
+  std::shared_ptr<ErrorPtr> error;
+  if (visible) {
+    error = std::make_shared<ErrorPtr>();
+    instruction->SetListener(error);
+  }
   Maybe<StreamPoint> pushed = stream->Push(std::move(instruction));
   if (!pushed.ok()) {
     issue_.Unlock();
@@ -249,20 +291,17 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_fl
   *issued = point;
   for (int i = 0; i < call.num_reads; ++i) { call.reads[i]->RecordRead(point); }
   for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->RecordWrite(point); }
-  const bool visible = TouchesVisible(call);
   issue_.Unlock();
   if (!visible) { return Ok(); }
   in_flight->Begin();
   JUST(Stream::Wait(point));
-  for (int i = 0; i < call.num_writes; ++i) {
-    if (ErrorPtr poison = call.writes[i]->poison()) { return poison; }
-  }
+  if (*error != nullptr) { return *error; }
   return Ok();
 }
 
 Maybe<void> Vm::SyncRead(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
   InFlight in_flight(*storage);
-  LockIssue(&issue_, &in_flight);
+  JUST(LockIssue(&in_flight));
   const StreamPoint point = storage->last_write();
   issue_.Unlock();
   if (!StreamClock::Passed(point)) { in_flight.Begin(); }
@@ -274,7 +313,7 @@ Maybe<void> Vm::SyncRead(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysi
 Maybe<void> Vm::SyncWrite(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
   InFlight in_flight(*storage);
   in_flight.Begin();
-  LockIssue(&issue_);
+  JUST(LockIssue());
   std::vector<StreamPoint> points = storage->more_reads();
   points.push_back(storage->last_write());
   points.push_back(storage->first_read());
@@ -300,7 +339,8 @@ Maybe<void> Vm::AwaitCallsOn(const Storage& storage) {
 }
 
 Maybe<void> Vm::WaitForAll() {
-  for (const StreamPoint& point : LastPoints()) { JUST(Stream::Wait(point)); }
+  const std::vector<StreamPoint> points = JUST(LastPoints());
+  for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
   return Ok();
 }
 
@@ -308,16 +348,16 @@ Maybe<void> Vm::Sync() {
   JUST(WaitForAll());
   MutexLock lock(&failures_mutex_);
   ErrorPtr first;
-  for (const ErrorPtr& error : failures_) {
-    if (first == nullptr && !error->read()) { first = error; }
+  for (const FailureNote& note : failures_) {
+    if (first == nullptr && (note.always || !note.error->read())) { first = note.error; }
   }
   failures_.clear();
   if (first != nullptr) { return first; }
   return Ok();
 }
 
-std::vector<StreamPoint> Vm::LastPoints() ONEFLOW_TSA_(no_thread_safety_analysis) {
-  LockIssue(&issue_);
+Maybe<std::vector<StreamPoint>> Vm::LastPoints() ONEFLOW_TSA_(no_thread_safety_analysis) {
+  JUST(LockIssue());
   std::vector<StreamPoint> points;
   {
     MutexLock lock(&streams_mutex_);
@@ -327,10 +367,12 @@ std::vector<StreamPoint> Vm::LastPoints() ONEFLOW_TSA_(no_thread_safety_analysis
   return points;
 }
 
-bool Vm::Stop(std::chrono::steady_clock::time_point deadline) {
+bool Vm::Stop(std::chrono::steady_clock::time_point deadline)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   // From here on every new op runs inline; an op that was about to be queued holds the lock.
   stopped_.store(true, std::memory_order_release);
   issue_.Lock();
+  bool all = AwaitInlineCall(deadline);
   issue_.Unlock();
   // Not under the lock, which DescribeUnfinished() needs while this waits. Streams stay for ever.
   std::vector<Stream*> streams;
@@ -338,7 +380,6 @@ bool Vm::Stop(std::chrono::steady_clock::time_point deadline) {
     MutexLock lock(&streams_mutex_);
     for (const auto& stream : streams_) { streams.push_back(stream.get()); }
   }
-  bool all = true;
   for (Stream* stream : streams) { all = stream->Stop(deadline) && all; }
   return all;
 }
@@ -347,6 +388,10 @@ void Vm::Start() { stopped_.store(false, std::memory_order_release); }
 
 std::string Vm::DescribeUnfinished() {
   std::string out;
+  {
+    MutexLock lock(&issue_);
+    if (inline_call_ != nullptr) { out += Format("a thread runs {}\n", inline_call_->op); }
+  }
   MutexLock lock(&streams_mutex_);
   for (const auto& stream : streams_) {
     if (stream->Idle()) { continue; }
@@ -361,6 +406,7 @@ std::string Vm::DescribeUnfinished() {
 void Vm::PrepareFork(std::chrono::steady_clock::time_point deadline)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
   issue_.Lock();
+  AwaitInlineCall(deadline);
   streams_mutex_.Lock();
   for (const auto& stream : streams_) { stream->Drain(deadline); }
   Stream::LockForFork();
@@ -375,6 +421,11 @@ void Vm::ParentAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
 void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream::UnlockAfterFork();
   const ErrorPtr error = RuntimeError("[fork] this value was not computed before fork()");
+  if (inline_call_ != nullptr) {  // on the copied stack of a thread that does not exist here
+    for (int i = 0; i < inline_call_->num_writes; ++i) { inline_call_->writes[i]->Poison(error); }
+    inline_call_ = nullptr;
+  }
+  inline_done_ = new CondVar;  // the old one remembers waiters that do not exist here
   for (auto& stream : streams_) {
     // Its thread does not exist here; the object is left where it is, and never used again.
     stream.release()->AbandonInChild(error);

@@ -7,9 +7,10 @@
 // whoever reads them, or the next Sync(). Results are the same either way.
 //
 // Thread safety: all methods, from any thread. Issue() is serialised by one lock, which is held
-// while an op runs inline.
-// Blocking: Issue() blocks only for host-visible memory and when run-ahead is at its bound; like
-// every wait here it then releases the host's lock and looks at signals.
+// while a small op runs inline; while a longer one does, the lock is free, and nobody else issues.
+// Blocking: Issue() blocks only for host-visible memory, for a longer op that another thread runs
+// inline, and when run-ahead is at its bound; like every wait here it then releases the host's lock
+// and looks at signals.
 //
 // ONEFLOW_VM_SYNC=1 runs everything inline. ONEFLOW_VM_MODE=inline|queued|random is for tests.
 #ifndef ONEFLOW_VM_VM_H_
@@ -51,7 +52,8 @@ class Vm {
   Maybe<void> AwaitCallsOn(const Storage& storage);
   // Waits for every stream. kInterrupted when the host's signal handler raised meanwhile.
   Maybe<void> WaitForAll();
-  // Waits for every stream; then the oldest root error that no sync has returned yet.
+  // Waits for every stream; then the oldest root error since the last sync that nobody has read, or
+  // that kept an op in place from changing its target. The others are forgotten here.
   Maybe<void> Sync();
 
   // The stream for ops on `device`. RuntimeError when there is no such device.
@@ -83,22 +85,32 @@ class Vm {
 
  private:
   Vm();
-  static void OnFailure(const ErrorPtr& error);
+  static void OnFailure(const ErrorPtr& error, Stream::Failure failure);
+  Maybe<void> LockIssue(InFlight* call = nullptr);
+  bool AwaitInlineCall(std::chrono::steady_clock::time_point deadline);
   bool DrawInline(bool small);
   Maybe<void> RunInline(const OpCall& call, bool small, InFlight* in_flight);
-  Maybe<void> WaitUntilReady(const OpCall& call, InFlight* in_flight);
+  ErrorPtr RunUnlocked(const OpCall& call);
+  Maybe<bool> AwaitReady(const OpCall& call, bool stubborn, InFlight* in_flight);
   Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight);
-  std::vector<StreamPoint> LastPoints();
+  Maybe<std::vector<StreamPoint>> LastPoints();
 
   Atomic<Mode> mode_;
   Atomic<bool> stopped_{false};
   Atomic<FailureObserver> observer_{nullptr};
   Atomic<Stream*> cpu_stream_{nullptr};
   Mutex issue_;
+  // The longer op that runs inline just now, on the stack of its thread. Guarded by issue_.
+  const OpCall* inline_call_ = nullptr;
+  CondVar* inline_done_ = new CondVar;  // of inline_call_
   Mutex streams_mutex_;
   std::vector<std::unique_ptr<Stream>> streams_ GUARDED_BY(streams_mutex_);
   Mutex failures_mutex_;
-  std::vector<ErrorPtr> failures_ GUARDED_BY(failures_mutex_);
+  struct FailureNote {
+    ErrorPtr error;
+    bool always;  // Sync() returns it even if somebody has read it
+  };
+  std::vector<FailureNote> failures_ GUARDED_BY(failures_mutex_);
   Atomic<uint64_t> random_state_{88172645463325252ull};
 };
 

@@ -42,9 +42,8 @@ class CpuAllocator final : public Allocator {
   struct Block : MemoryBlock {
     StreamIndex home = 0;
     int16_t size_class = 0;
-    uint64_t home_use = 0;  // last use on the home stream that had not passed when it was freed
-    Block* next = nullptr;  // on a free list or the pending list
-    Slab* slab = nullptr;   // nullptr: a mapping of its own
+    Block* next = nullptr;                 // on a free list or the pending list
+    Slab* slab = nullptr;                  // nullptr: a mapping of its own
     std::unique_ptr<StreamPoint[]> waits;  // of a pending block
     int num_waits = 0;
   };

@@ -49,7 +49,6 @@ class CudaAllocator final : public Allocator {
  private:
   struct Block : MemoryBlock {
     StreamIndex home = 0;
-    uint64_t home_use = 0;           // last use on the home stream that may still be queued
     std::vector<StreamPoint> waits;  // on other streams, of a pending block
   };
   using Key = std::pair<StreamIndex, size_t>;
