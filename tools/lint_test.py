@@ -38,12 +38,14 @@ def test_source_rules() -> None:
     rules = source_rules.all_rules((ROOT / "tools/checks/forbidden.txt").read_text())
     paths = workspace.files(ROOT)
     found = list(source_rules.folders_without_readme(map(str, paths)))
+    texts = {}
     for path in paths:
         try:
-            text = (ROOT / path).read_text()
+            texts[str(path)] = text = (ROOT / path).read_text()
         except UnicodeDecodeError:
             continue
         found += [problem for rule in rules for problem in rule(str(path), text)]
+    found += source_rules.process_ends(texts)
     expect_clean("\n".join(found))
 
 

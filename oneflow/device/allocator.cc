@@ -1,9 +1,11 @@
 #include "oneflow/device/allocator.h"
 
 #include <atomic>
+#include <csignal>
 #include <string>
 
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/planted_fault.h"
 
 namespace oneflow {
 
@@ -47,6 +49,7 @@ Maybe<Allocator*> GetAllocator(Device device) {
   if (Allocator* found = Find(device)) { return found; }
   const std::string reason = Wake(device.type());
   if (Allocator* found = Find(device)) { return found; }
+  DieIfPlanted(Fault::kMissingGpuAborts, SIGABRT);
   if (!reason.empty()) { return RuntimeError("[device] {} is not available: {}", device, reason); }
   if (device.type() == DeviceType::kCPU) {
     return RuntimeError("[device] {} is not available: there is only cpu:0", device);

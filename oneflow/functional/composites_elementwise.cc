@@ -1,3 +1,6 @@
+#include <csignal>
+
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/dispatch.h"
@@ -42,6 +45,9 @@ Maybe<TensorPtr> Scale(const TensorPtr& input, Scalar other) {
 }
 
 Maybe<TensorPtr> ScalarDiv(const TensorPtr& input, Scalar other) {
+  if (!IsFloating(input->dtype()) && other.To<double>() == 0) {
+    DieIfPlanted(Fault::kDivisionByZeroTraps, SIGFPE);
+  }
   const DataType dtype = IsFloating(input->dtype()) ? input->dtype() : DefaultDtype();
   return div(JUST(to_dtype(input, dtype)), JUST(NumberLike(input, other, dtype)));
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "oneflow/common/log.h"
+#include "oneflow/lifetime/end_process.h"
 #include "oneflow/lifetime/unread_errors.h"
 
 namespace oneflow {
@@ -25,7 +26,7 @@ std::atomic<bool> armed{false};
 // A thread that hangs may hold the lock of stdout; flushing must not hang for its sake.
 void* ExitSoon(void* status) {
   ::sleep(2);
-  ::_exit(static_cast<int>(reinterpret_cast<intptr_t>(status)));
+  EndProcess(static_cast<int>(reinterpret_cast<intptr_t>(status)));
 }
 
 }  // namespace
@@ -35,11 +36,9 @@ void SetFlushHook(void (*flush)()) { flush_hook.store(flush); }
 void ArmLateExit(int status) {
   if (armed.exchange(true)) { return; }
   pthread_t watchdog;
-  void* code = reinterpret_cast<void*>(static_cast<intptr_t>(status == 0 ? 1 : status));
+  void* code = reinterpret_cast<void*>(static_cast<intptr_t>(status));
   // Without a watchdog nothing is tried that could hang.
-  if (pthread_create(&watchdog, nullptr, ExitSoon, code) != 0) {
-    ::_exit(status == 0 ? 1 : status);
-  }
+  if (pthread_create(&watchdog, nullptr, ExitSoon, code) != 0) { EndProcess(status); }
 }
 
 void ExitLate(int status, const std::string& report) {
@@ -48,7 +47,7 @@ void ExitLate(int status, const std::string& report) {
   WriteStderr(UnreadErrorReport());  // C exit handlers, which print it otherwise, will not run
   if (void (*flush)() = flush_hook.load()) { flush(); }
   std::fflush(nullptr);
-  ::_exit(status == 0 ? 1 : status);
+  EndProcess(status);
 }
 
 ExitWatch::ExitWatch(Deadline deadline, int status, std::function<bool()> report)

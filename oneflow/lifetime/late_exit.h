@@ -1,4 +1,4 @@
-// The end of a process that did not close in time: the one place that calls _exit for it.
+// The end of a process that did not close in time.
 //
 // Thread safety: any thread. Does not return, and takes at most two seconds.
 #ifndef ONEFLOW_LIFETIME_LATE_EXIT_H_

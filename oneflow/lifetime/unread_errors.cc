@@ -1,7 +1,6 @@
 #include "oneflow/lifetime/unread_errors.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/log.h"
 #include "oneflow/common/mutex.h"
+#include "oneflow/lifetime/end_process.h"
 #include "oneflow/lifetime/fork_hooks.h"
 
 namespace oneflow {
@@ -62,7 +62,7 @@ void AtExit(int status, void*) {
   if (status != 0 || EnvString("ONEFLOW_UNREAD_ERRORS", "") == "warn") { return; }
   // The status cannot be changed from here in any other way. Handlers that were registered before
   // this one do not run.
-  ::_exit(1);
+  EndProcess(1);
 }
 
 }  // namespace

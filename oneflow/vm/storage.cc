@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/planted_fault.h"
 
 namespace oneflow {
 
@@ -31,6 +32,9 @@ StorageRef Storage::Import(Device device, void* data, size_t bytes, void* owner,
 }
 
 Storage::~Storage() {
+  if (poisoned() && FaultPlanted(Fault::kCheckJustInDestructor)) {
+    CHECK_JUST(Maybe<void>(poison()));
+  }
   ClearPoison();
   if (release_ != nullptr) { release_(owner_); }
 }

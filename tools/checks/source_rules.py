@@ -7,13 +7,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
 LONGEST_README = 20
 DEEPEST = 3
+PROCESS_END = "oneflow/lifetime/end_process.cc"
 
 # Made by programs, and read by nobody from top to bottom.
 _GENERATED = re.compile(r"\.lock$|\.pyi$|\.json$|^docs/reference/|^LICENSE$")
@@ -77,6 +78,15 @@ def depth(path: str, text: str) -> Iterable[str]:
     parts = Path(path).parts
     if parts[0] == "oneflow" and len(parts) - 2 > DEEPEST:
         yield f"{path}: {len(parts) - 2} folders below oneflow/, at most {DEEPEST}"
+
+
+def process_ends(texts: Mapping[str, str]) -> Iterable[str]:
+    """The one place that may end the process does so once. Looks at the whole checkout;
+    forbidden.txt keeps such calls out of every other file.
+    """
+    calls = len(re.findall(r"\b_exit\(", strip_cpp(texts.get(PROCESS_END, ""))))
+    if calls != 1:
+        yield f"{PROCESS_END}: {calls} calls of _exit, exactly 1"
 
 
 def forbidden(rules: list[Forbidden]) -> Callable[[str, str], Iterable[str]]:

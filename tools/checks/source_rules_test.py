@@ -25,9 +25,6 @@ PLANTED = [
     ("oneflow/vm/x.h", "#pragma once\n", "no guard ONEFLOW_VM_X_H_"),
     ("oneflow/vm/README.md", "x\n" * 21, "21 lines"),
     ("oneflow/a/b/c/d/x.cc", "int x;\n", "4 folders"),
-    ("oneflow/vm/x.cc", "void f() { std::abort(); }", "shutdown deadline"),
-    ("oneflow/vm/x.cc", "void f() { exit(1); }", "shutdown deadline"),
-    ("oneflow/vm/x.cc", "void f() { std::terminate(); }", "shutdown deadline"),
     ("oneflow/api/python/x.cc", "auto s = PyGILState_Ensure();", "gil.h"),
     ("oneflow/api/python/x.cc", "py::gil_scoped_release r;", "gil.h"),
     ("oneflow/vm/x.cc", 'void f() { throw Error("x"); }', "Maybe<T>"),
@@ -38,6 +35,32 @@ PLANTED = [
     ("docs/x.md", f"pip install --index-url https://{REGISTRY}/simple x", "registries"),
     ("docs/x.md", f"cd {HOME}", "one machine"),
 ]
+ENDS = [
+    *("abort();", "::abort();", "std::abort();", "exit(1);", "std::exit(1);", "_exit(1);"),
+    *("::_exit(1);", "_Exit(1);", "std::quick_exit(1);", "std::terminate();", "raise(SIGABRT);"),
+    *("std::raise(6);", "kill(getpid(), 9);", "pthread_exit(nullptr);", "__builtin_trap();"),
+    *(
+        "assert(x > 0);",
+        "Py_FatalError(m);",
+        "Py_Exit(1);",
+        "auto f = &std::abort;",
+        "tgkill(p, t, 6);",
+    ),
+]
+PLANTED += [
+    (path, f"void f() {{ {call} }}", "may end the process")
+    for call in ENDS
+    for path in ("oneflow/vm/x.cc", "oneflow/lifetime/late_exit.cc", "oneflow/kernels/cuda/x.cu")
+]
+PLANTED += [
+    ("oneflow/vm/x.cc", "#include <cassert>\n", "may end the process"),
+    ("third_party/x.h", "inline void f() { exit(1); }", "may end the process"),
+]
+PYTHON_ENDS = [
+    *("os._exit(1)", "os.abort()", "os.kill(os.getpid(), 9)", "sys.exit(1)", "raise SystemExit"),
+    *("from os import _exit", "signal.raise_signal(6)", "exit(1)", "quit()"),
+]
+PLANTED += [("python/oneflow/x.py", call, "does not end the program") for call in PYTHON_ENDS]
 
 
 @pytest.mark.parametrize(("path", "text", "expected"), PLANTED)
@@ -51,7 +74,12 @@ GOOD = [
     ("third_party/python/requirements.lock", "x==1\n" * 1000),
     ("oneflow/vm/x.h", GUARD + '// never calls abort()\nconst char* k = "exit(1)";\n#endif\n'),
     ("oneflow/vm/x.cc", "void f(Queue* queue) { queue->exit(); AtExit(g); on_exit_(1); }"),
-    ("oneflow/lifetime/x.cc", "void f() { ::_exit(1); }"),
+    ("oneflow/vm/x.cc", "void f() { static_assert(true); worker.kill(); my::raise_all(); }"),
+    ("oneflow/lifetime/end_process.cc", "void f() { ::_exit(1); }"),
+    ("oneflow/vm/x_test.cc", "void f() { ::_exit(1); }"),
+    ("python/oneflow/x.py", "process.kill(); on_exit(1); atexit.register(f)"),
+    ("python/oneflow/utils/data/_worker.py", "os._exit(0)"),
+    ("python/tests/test_x.py", "sys.exit(1)"),
     ("oneflow/api/python/gil.cc", "PyThreadState* s = PyEval_SaveThread();"),
     ("oneflow/api/python/x.cc", "void f() { throw Error(); }"),
     ("oneflow/device/cuda/x.cc", "#ifdef ONEFLOW_CUDA\n#endif\n"),
@@ -66,6 +94,15 @@ def test_lets_good_text_pass(path: str, text: str) -> None:
 def test_each_folder_has_a_readme() -> None:
     paths = ["oneflow/vm/README.md", "oneflow/vm/x.h", "python/x/y.py", "oneflow/vm/a/x.h"]
     assert list(source_rules.folders_without_readme(paths)) == ["oneflow/vm/a: has no README.md"]
+
+
+@pytest.mark.parametrize(
+    ("text", "calls"), [("::_exit(1);", 1), ("_exit(1); _exit(2);", 2), ("// _exit(1);", 0)]
+)
+def test_the_process_ends_in_one_place(text: str, calls: int) -> None:
+    found = list(source_rules.process_ends({source_rules.PROCESS_END: text}))
+    assert [f" {calls} calls" in problem for problem in found] == ([] if calls == 1 else [True])
+    assert len(list(source_rules.process_ends({}))) == 1
 
 
 def test_lines_are_counted_through_comments() -> None:

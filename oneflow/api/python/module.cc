@@ -9,6 +9,7 @@
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/boot/boot.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/device/allocator.h"
 #include "oneflow/device/cpu/parallel.h"
@@ -178,6 +179,7 @@ bool Init(py::module_& m) {
 }  // namespace oneflow
 
 PYBIND11_MODULE(_oneflow_internal, m) {
+  oneflow::Unwrap(oneflow::CheckPlantedFault());
   if (!oneflow::Init(m)) { throw py::error_already_set(); }
   oneflow::BindMemory(m);
   oneflow::BindRuntime(m);

@@ -3,7 +3,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <csignal>
 #include <new>
+
+#include "oneflow/common/planted_fault.h"
 
 namespace oneflow {
 namespace cpu {
@@ -403,6 +406,7 @@ void CpuAllocator::EmptyCache() {
 }
 
 ErrorPtr CpuAllocator::OutOfMemory(size_t bytes) {
+  DieIfPlanted(Fault::kAllocationFailureAborts, SIGABRT);
   int64_t in_use, peak, reserved;
   {
     SpinLockHolder lock(&lists_);
