@@ -4,6 +4,7 @@
 #include <chrono>
 #include <queue>
 
+#include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/common/host_hooks.h"
 
@@ -60,6 +61,11 @@ class Engine {
     TensorTuple dys;
     for (size_t i = 0; i < roots.size(); ++i) {
       dys.push_back(JUST(RootGradient(roots[i], i < grads.size() ? grads[i] : TensorPtr())));
+      if (ChecksGradients() && JUST(HasNan(dys.back()))) {
+        return RuntimeError(
+            "[backward] anomaly: the gradient to start from, of shape {}, has a NaN",
+            dys.back()->shape());
+      }
     }
     std::vector<Target> targets;
     for (const TensorPtr& root : roots) {
@@ -182,7 +188,7 @@ class Engine {
     ScopedGradMode mode(options_.create_graph);
     ScopedStack stack(node.stack(), ContextFor(node));
     sum = JUST(GetGradientOps().add(sum, grad));
-    return Ok();
+    return CheckNan(node, sum, "the sum of the gradients that flow into output", target.index);
   }
 
   Maybe<void> RunNode(int slot) {
@@ -192,7 +198,7 @@ class Engine {
     bool any = false;
     for (const TensorPtr& dy : dys) { any = any || dy != nullptr; }
     if (any && At(slot).needed) {
-      if (node->HasHooks()) { JUST(RunHooks(*node, &dys)); }
+      if (!node->hooks().empty()) { JUST(RunHooks(*node, &dys)); }
       for (const auto& [output, position] : At(slot).captures) {
         captured_[static_cast<size_t>(position)] = dys[static_cast<size_t>(output)];
       }
@@ -214,7 +220,19 @@ class Engine {
     const Maybe<void> applied = node->Apply(dys, dxs);
     if (!applied.ok()) { return Blame(*node, applied.error()); }
     if (!options_.retain_graph) { node->ReleaseSaved(); }
+    if (!ChecksGradients()) { return Ok(); }
+    for (size_t i = 0; i < dxs->size(); ++i) {
+      JUST(CheckNan(*node, (*dxs)[i], "the gradient that its backward gave for input", i));
+    }
     return Ok();
+  }
+
+  // In anomaly mode: an error that names the line of the node's forward op.
+  template <typename Index>
+  Maybe<void> CheckNan(const Node& node, const TensorPtr& grad, const char* what, Index index) {
+    if (!ChecksGradients() || !JUST(HasNan(grad))) { return Ok(); }
+    return Blame(node, RuntimeError("[{}] anomaly: {} {} has a NaN (shape {})", node.name(), what,
+                                    index, grad->shape()));
   }
 
   // A leaf's node was made for the first op that used it: no line to blame a hook's failure on.
@@ -222,7 +240,11 @@ class Engine {
     ScopedStack stack(node.IsLeaf() ? kNoStack : node.stack(), ContextFor(node));
     const Maybe<void> ran = node.RunHooks(dys);
     if (!ran.ok() && !node.IsLeaf()) { return Blame(node, ran.error()); }
-    return ran.error();
+    if (!ran.ok() || !ChecksGradients()) { return ran.error(); }
+    for (size_t i = 0; i < dys->size(); ++i) {
+      JUST(CheckNan(node, (*dys)[i], "the gradient that a hook gave for output", i));
+    }
+    return Ok();
   }
 
   // The line that called backward() says little; that of the forward op is what is wrong.

@@ -30,7 +30,16 @@ Node::Node(int num_outputs)
       stack_context_(CurrentStackContext()),
       sequence_(next_sequence.fetch_add(1, std::memory_order_relaxed)) {}
 
+const IntrusivePtr<WeakNode>& Node::Weak() {
+  if (weak_ == nullptr) {
+    weak_ = MakeIntrusive<WeakNode>();
+    weak_->node = this;
+  }
+  return weak_;
+}
+
 Node::~Node() {
+  if (weak_ != nullptr) { weak_->node = nullptr; }
   if (stack_ != kNoStack) {
     if (StackSource* source = StackSource::Get()) { source->Unpin(stack_); }
   }

@@ -26,6 +26,11 @@ namespace oneflow {
 class Node;
 using NodePtr = IntrusivePtr<Node>;
 
+// Null once the node died.
+struct WeakNode : public RefCounted<WeakNode> {
+  Node* node = nullptr;
+};
+
 struct Edge {
   NodePtr node;       // nullptr: this input needs no gradient
   int32_t index = 0;  // which output of `node` the gradient belongs to
@@ -58,8 +63,16 @@ class Node : public GradFnBase {
   // not null replaces the gradient.
   void AddHook(int output, TensorHook hook) { hooks_.emplace_back(output, std::move(hook)); }
   bool RemoveHook(int64_t id);
-  bool HasHooks() const { return !hooks_.empty(); }
+  const std::vector<std::pair<int, TensorHook>>& hooks() const { return hooks_; }
   Maybe<void> RunHooks(TensorTuple* dys) const;
+
+  // What it owns beside edges and hooks, for the host language's garbage collector: every reference
+  // to a tensor, and to an object of the host.
+  virtual void VisitTensors(const std::function<void(const Tensor*)>&) const {}
+  virtual std::vector<void*> HostObjects() const { return {}; }
+
+  // A reference that does not keep the node alive.
+  const IntrusivePtr<WeakNode>& Weak();
 
  private:
   const int num_outputs_;
@@ -68,6 +81,7 @@ class Node : public GradFnBase {
   const uint64_t sequence_;
   std::vector<Edge> edges_;
   std::vector<std::pair<int, TensorHook>> hooks_;
+  IntrusivePtr<WeakNode> weak_;  // made on demand
 
   friend class Engine;
   // Where the last walk that met this node put it: a hint that means nothing to any other walk.
@@ -93,6 +107,7 @@ struct GradientOps {
   Maybe<void> (*add_in_place)(const TensorPtr& target, const TensorPtr& b) = nullptr;
   Maybe<TensorPtr> (*clone)(const TensorPtr& t) = nullptr;
   Maybe<TensorPtr> (*ones_like)(const TensorPtr& t) = nullptr;
+  Maybe<bool> (*has_nan)(const TensorPtr& t) = nullptr;  // of a floating dtype; waits
 };
 void SetGradientOps(const GradientOps& ops);
 const GradientOps& GetGradientOps();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/common/inline_array.h"
 #include "oneflow/vm/vm.h"
@@ -46,6 +47,18 @@ bool IsStaleView(const AutogradMeta& view) {
   return GradFnOf(*view.view_base) != view.base_grad_fn && GradModeEnabled();
 }
 
+}  // namespace
+
+Maybe<void> CheckHistory(const char* op, const Tensor& tensor) {
+  const AutogradMeta* meta = tensor.autograd();
+  if (meta == nullptr || meta->view_base == nullptr || !IsStaleView(*meta)) { return Ok(); }
+  return RuntimeError("[{}] got a view (shape {}) of a tensor that an op has changed in place "
+                      "since, so that its gradient is not known; make the view again",
+                      op, tensor.shape());
+}
+
+namespace {
+
 Maybe<void> Collect(const OpDef& def, const TensorPtr* inputs, int count,
                     const DispatchOptions& options, Operands* o) {
   if (count > kMaxOperands) {
@@ -59,12 +72,7 @@ Maybe<void> Collect(const OpDef& def, const TensorPtr* inputs, int count,
   for (int i = 0; i < count; ++i) {
     const Tensor* t = inputs[i].get();
     if (t == nullptr) { continue; }
-    const AutogradMeta* autograd = t->autograd();
-    if (autograd != nullptr && autograd->view_base != nullptr && IsStaleView(*autograd)) {
-      return RuntimeError("[{}] got a view (shape {}) of a tensor that an op has changed in place "
-                          "since, so that its gradient is not known; make the view again",
-                          def.name, t->shape());
-    }
+    JUST(CheckHistory(def.name, *t));
     if (first == nullptr) {
       first = t;
       o->device = t->device();
@@ -356,6 +364,9 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
   }
   if (NeedsNode(op, o.tensors, o.count)) {
     Attach(op, MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs), outputs);
+    if (__builtin_expect(ChecksForward(), 0)) {
+      return CheckForwardNan(def.name, o.tensors, o.count, outputs, def.num_outputs);
+    }
   }
   return Ok();
 }
@@ -407,6 +418,9 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   for (int i = 0; i < targets; ++i) { o.tensors[i]->storage()->BumpVersion(); }
   if (node != nullptr) {
     Attach(op, node, o.tensors);
+    if (__builtin_expect(ChecksForward(), 0)) {
+      return CheckForwardNan(def.name, o.tensors + first, o.count - first, o.tensors, targets);
+    }
   } else if (writes_only && o.tensors[0]->requires_grad() && GradModeEnabled()) {
     o.tensors[0]->MutableAutograd()->grad_fn.Reset();
     o.tensors[0]->MutableAutograd()->requires_grad = false;

@@ -35,6 +35,10 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
 Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
                             const void* attrs, const DispatchOptions& options = DispatchOptions());
 
+// RuntimeError for a view whose base got another history since (an op in place), while grad mode is
+// on: its own history is not true of the data any more.
+Maybe<void> CheckHistory(const char* op, const Tensor& tensor);
+
 // How a tensor is cast, with history; registered once by the functional layer.
 using CastFn = Maybe<TensorPtr> (*)(const TensorPtr& tensor, DataType dtype);
 void SetCast(CastFn fn);

@@ -57,6 +57,14 @@ void OpNode::ReleaseSaved() {
   outputs_.clear();
 }
 
+void OpNode::VisitTensors(const std::function<void(const Tensor*)>& visit) const {
+  for (const auto* saved : {&inputs_, &outputs_}) {
+    for (const Saved& one : *saved) {
+      if (one.tensor != nullptr) { visit(one.tensor.get()); }
+    }
+  }
+}
+
 Maybe<TensorPtr> OpNode::Input(int i) const { return Unpack(inputs_[static_cast<size_t>(i)]); }
 
 Maybe<TensorPtr> OpNode::Output(int i) const {

@@ -40,6 +40,7 @@ class OpNode : public Node {
   const char* name() const override { return op_->def->name; }
   Maybe<void> Apply(const TensorTuple& dys, TensorTuple* dxs) override;
   void ReleaseSaved() override;
+  void VisitTensors(const std::function<void(const Tensor*)>& visit) const override;
   // REQUIRES: called once, right after the forward op made its outputs.
   void SaveOutputs(const TensorPtr* outputs);
 

@@ -28,6 +28,7 @@ class GradFnBase : public RefCounted<GradFnBase> {
 struct TensorHook {
   int64_t id;
   std::function<Maybe<TensorPtr>(const TensorPtr&)> call;
+  void* host_object = nullptr;  // the host language's object that `call` owns, if any
 };
 
 // A reference that does not keep its tensor alive: null once the tensor died.

@@ -50,6 +50,9 @@ PyObject* GetGradFn(PyObject* self, void*);
 PyObject* GetData(PyObject* self, void*);
 int SetData(PyObject* self, PyObject* value, void*);
 
+// py_function.cc: the base of autograd.Function.
+bool InitFunction(PyObject* module);
+
 }  // namespace oneflow
 
 #endif  // ONEFLOW_API_PYTHON_METHODS_H_

@@ -170,7 +170,7 @@ bool Init(py::module_& m) {
   py::module_ ops = m.def_submodule("_C", "The ops of the op table.");
   return InitNumpy() && InitErrors(module) && InitDtype(module) && InitDevice(module) &&
          InitSize(module) && InitGenerator(module) && InitTensor(module) && InitAutograd(module) &&
-         PyModule_AddFunctions(module, kDataFunctions) == 0 &&
+         InitFunction(module) && PyModule_AddFunctions(module, kDataFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kGeneratedFunctions) == 0;
 }
 

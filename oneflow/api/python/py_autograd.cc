@@ -6,6 +6,8 @@
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/api/python/tape_gc.h"
+#include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/engine.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/vm/vm.h"
@@ -33,17 +35,24 @@ PyTypeObject* node_type = nullptr;
 
 PyObject* NewNode(NodePtr node) {
   if (node == nullptr) { Py_RETURN_NONE; }
-  auto* self = PyObject_New(PyNode, node_type);
+  auto* self = PyObject_GC_New(PyNode, node_type);
   if (self == nullptr) { return nullptr; }
   new (&self->node) NodePtr(std::move(node));
+  PyObject_GC_Track(self);
   return reinterpret_cast<PyObject*>(self);
 }
 
 void NodeDealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
   reinterpret_cast<PyNode*>(object)->node.~NodePtr();
   type->tp_free(object);
   Py_DECREF(type);
+}
+
+int NodeTraverse(PyObject* object, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(object));
+  return VisitTape(reinterpret_cast<PyNode*>(object)->node, visit, arg);
 }
 
 PyObject* NodeName(PyObject* self, PyObject*) {
@@ -73,12 +82,14 @@ PyGetSetDef node_getset[] = {
     {"next_functions", NodeNext, nullptr, "The nodes of the op's inputs.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyType_Slot node_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(NodeDealloc)},
+                            {Py_tp_traverse, reinterpret_cast<void*>(NodeTraverse)},
                             {Py_tp_repr, reinterpret_cast<void*>(NodeRepr)},
                             {Py_tp_methods, node_methods},
                             {Py_tp_getset, node_getset},
                             {0, nullptr}};
-PyType_Spec node_spec = {"oneflow.autograd.Node", sizeof(PyNode), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
+PyType_Spec node_spec = {
+    "oneflow.autograd.Node", sizeof(PyNode), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
 
 // --- hooks ---
 
@@ -88,7 +99,9 @@ TensorHook MakeHook(PyObject* callable) {
   // The engine runs with the GIL held: it was entered from Python and gives the lock away only
   // inside waits.
   PyRef function = PyRef::Borrow(callable);
-  const auto call = [function](const TensorPtr& grad) -> Maybe<TensorPtr> {
+  const auto call = [function, on_tape = OnTape()](const TensorPtr& grad) -> Maybe<TensorPtr> {
+    const StackContextPtr context = StackContext::InCallback(CurrentStackContext(), CurrentStack());
+    const ScopedHostStack host_stack(context.get());
     PyRef argument = PyRef::Steal(WrapTensor(grad));
     if (!argument) { return TakePythonError(); }
     PyRef result = PyRef::Steal(PyObject_CallOneArg(function.get(), argument.get()));
@@ -107,7 +120,7 @@ TensorHook MakeHook(PyObject* callable) {
     }
     return replaced;
   };
-  return {next_hook_id.fetch_add(1), call};
+  return {next_hook_id.fetch_add(1), call, callable};
 }
 
 void AttachHook(const TensorPtr& tensor, TensorHook hook) {
@@ -115,23 +128,26 @@ void AttachHook(const TensorPtr& tensor, TensorHook hook) {
   edge.node->AddHook(edge.index, std::move(hook));
 }
 
+// Does not keep the node alive: a hook that holds its own handle is no cycle.
 struct PyHookHandle {
-  PyObject_HEAD NodePtr node;
+  PyObject_HEAD IntrusivePtr<WeakNode> node;
   int64_t id;
 };
 PyTypeObject* handle_type = nullptr;
 
 void HandleDealloc(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
-  reinterpret_cast<PyHookHandle*>(object)->node.~NodePtr();
+  reinterpret_cast<PyHookHandle*>(object)->node.~IntrusivePtr<WeakNode>();
   type->tp_free(object);
   Py_DECREF(type);
 }
 
 PyObject* HandleRemove(PyObject* object, PyObject*) {
   auto* self = reinterpret_cast<PyHookHandle*>(object);
-  if (self->node != nullptr) { self->node->RemoveHook(self->id); }
-  self->node.Reset();
+  if (self->node->node != nullptr) {
+    const NodePtr node(self->node->node);  // what the hook owns may own the node
+    node->RemoveHook(self->id);
+  }
   Py_RETURN_NONE;
 }
 
@@ -156,9 +172,10 @@ PyObject* RegisterHook(PyObject* self, PyObject* callable) {
   TensorHook hook = MakeHook(callable);
   auto* handle = PyObject_New(PyHookHandle, handle_type);
   if (handle == nullptr) { return nullptr; }
-  new (&handle->node) NodePtr(GradientEdge(T(self)).node);
+  new (&handle->node) IntrusivePtr<WeakNode>(GradientEdge(T(self)).node->Weak());
   handle->id = hook.id;
   AttachHook(T(self), std::move(hook));
+  if (PyObject_GC_IsTracked(self) == 0) { PyObject_GC_Track(self); }
   return reinterpret_cast<PyObject*>(handle);
 }
 
@@ -301,6 +318,21 @@ PyObject* SetGradEnabled(PyObject*, PyObject* value) {
   Py_RETURN_NONE;
 }
 
+PyObject* SetAnomaly(PyObject*, PyObject* args) {
+  int gradients = 0;
+  int forward = 0;
+  if (PyArg_ParseTuple(args, "pp:set_anomaly_mode", &gradients, &forward) == 0) { return nullptr; }
+  PyRef before = PyRef::Steal(PyTuple_Pack(2, ChecksGradients() ? Py_True : Py_False,
+                                           ChecksForward() ? Py_True : Py_False));
+  if (before) { SetAnomalyMode(gradients != 0, forward != 0); }
+  return before.Release();
+}
+
+PyObject* GetAnomaly(PyObject*, PyObject*) {
+  return PyTuple_Pack(2, ChecksGradients() ? Py_True : Py_False,
+                      ChecksForward() ? Py_True : Py_False);
+}
+
 bool AddType(PyType_Spec* spec, PyTypeObject** type) {
   *type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(spec));
   return *type != nullptr;
@@ -409,6 +441,9 @@ PyMethodDef kAutogradFunctions[] = {
     {"autograd_grad", Cast(GradFunction), METH_VARARGS | METH_KEYWORDS,
      "autograd_grad(outputs, inputs, grad_outputs=None, retain_graph=False, create_graph=False, "
      "allow_unused=False)"},
+    {"set_anomaly_mode", SetAnomaly, METH_VARARGS,
+     "set_anomaly_mode(gradients, forward): returns what was set before."},
+    {"anomaly_mode", GetAnomaly, METH_NOARGS, "(gradients, forward)"},
     {"is_grad_enabled", IsGradEnabled, METH_NOARGS, "Are ops of this thread recorded?"},
     {"set_grad_enabled", SetGradEnabled, METH_O, "Turns recording on or off for this thread."},
     {nullptr, nullptr, 0, nullptr}};

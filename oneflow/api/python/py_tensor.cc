@@ -6,6 +6,7 @@
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/api/python/tape_gc.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/lifetime/deferred_release.h"
 
@@ -21,14 +22,21 @@ constexpr int kFreeListSize = 64;
 PyTensor* free_list[kFreeListSize];
 int free_count = 0;
 
+// Nodes own hooks and other Python objects, which may own the wrapper.
+void TrackIfOnTape(PyObject* object) {
+  const AutogradMeta* meta = TensorValue(object)->autograd();
+  if (meta == nullptr || (meta->grad_fn == nullptr && meta->accumulator == nullptr)) { return; }
+  if (PyObject_GC_IsTracked(object) == 0) { PyObject_GC_Track(object); }
+}
+
 PyObject* NewWrapper(PyTypeObject* type, TensorPtr tensor) {
   PyTensor* self = nullptr;
   if (type == tensor_type && free_count > 0) {
     self = free_list[--free_count];
     PyObject_Init(reinterpret_cast<PyObject*>(self), type);
   } else if (type == tensor_type) {
-    // Not tracked by the collector: a tensor without a __dict__ cannot be part of a cycle. Tracking
-    // starts when it gets one (TensorSetattr).
+    // Not tracked by the collector: a tensor without a __dict__ or a place on the tape cannot be part
+    // of a cycle. Tracking starts when it gets one (TensorSetattr, TrackIfOnTape).
     self = PyObject_GC_New(PyTensor, type);
   } else {
     self = reinterpret_cast<PyTensor*>(type->tp_alloc(type, 0));
@@ -38,6 +46,7 @@ PyObject* NewWrapper(PyTypeObject* type, TensorPtr tensor) {
   self->dict = nullptr;
   self->weakrefs = nullptr;
   self->tensor->set_host_object(self);
+  TrackIfOnTape(reinterpret_cast<PyObject*>(self));
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -63,11 +72,20 @@ void TensorDealloc(PyObject* object) {
 int TensorTraverse(PyObject* object, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(reinterpret_cast<PyTensor*>(object)->dict);
-  return 0;
+  return VisitTape(TensorValue(object), visit, arg);
 }
 
+// What only this wrapper kept alive goes at once, with all that it holds on the tape. An empty
+// tensor takes its place: others in the same cycle may still look.
 int TensorClear(PyObject* object) {
-  Py_CLEAR(reinterpret_cast<PyTensor*>(object)->dict);
+  auto* self = reinterpret_cast<PyTensor*>(object);
+  Py_CLEAR(self->dict);
+  if (self->tensor->autograd() == nullptr || self->tensor->ref_count() != 1) { return 0; }
+  Maybe<TensorPtr> empty = AllocateTensor("clear", Shape({0}), DataType::kFloat, Device());
+  if (!empty.ok()) { return 0; }
+  const TensorPtr doomed = std::move(self->tensor);
+  doomed->set_host_object(nullptr);
+  self->tensor = std::move(empty).value();
   return 0;
 }
 
@@ -338,6 +356,7 @@ PyObject* WrapTensor(TensorPtr tensor) {
   auto* object = static_cast<PyObject*>(tensor->host_object());
   if (object != nullptr && Py_REFCNT(object) > 0) {  // 0: its class is taking it down just now
     Py_INCREF(object);
+    TrackIfOnTape(object);
     return object;
   }
   return NewWrapper(tensor_type, std::move(tensor));
