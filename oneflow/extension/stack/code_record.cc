@@ -89,20 +89,40 @@ class ErrorState {
 // Borrowed. (PyImport_GetModuleDict ends the process when it is called late during exit.)
 PyObject* Modules() { return PySys_GetObject("modules"); }
 
+// Borrowed value of the key that `same` accepts, of an exact dict; or nullptr. A lookup in the
+// ordinary way would call `__eq__` of a key that is no string and has the hash of what is looked for.
+template <typename Same>
+PyObject* FindItem(PyObject* dict, const Same& same) {
+  if (dict == nullptr || !PyDict_CheckExact(dict)) { return nullptr; }
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(dict, &position, &key, &value) != 0) {
+    if (PyUnicode_CheckExact(key) && same(key)) { return value; }
+  }
+  return nullptr;
+}
+
+PyObject* FindItem(PyObject* dict, const char* name) {
+  return FindItem(
+      dict, [name](PyObject* key) { return PyUnicode_CompareWithASCIIString(key, name) == 0; });
+}
+
 PyObject* LinecacheTable() {
-  PyObject* modules = Modules();
-  if (modules == nullptr || !PyDict_CheckExact(modules)) { return nullptr; }
-  PyObject* linecache = PyDict_GetItemString(modules, "linecache");
+  PyObject* linecache = FindItem(Modules(), "linecache");
   if (linecache == nullptr || !PyModule_Check(linecache)) { return nullptr; }
-  PyObject* table = PyDict_GetItemString(PyModule_GetDict(linecache), "cache");
-  return table != nullptr && PyDict_CheckExact(table) ? table : nullptr;
+  return FindItem(PyModule_GetDict(linecache), "cache");
 }
 
 // Borrowed list of lines that `linecache` holds for `file`, or nullptr. Runs no Python code: only
 // exact dicts, strings, tuples and lists are looked into.
 PyObject* CachedLines(PyObject* file) {
-  PyObject* table = file != nullptr && PyUnicode_CheckExact(file) ? LinecacheTable() : nullptr;
-  PyObject* entry = table == nullptr ? nullptr : PyDict_GetItemWithError(table, file);
+#ifdef Py_GIL_DISABLED
+  return nullptr;  // others may change these dicts now; LoadText() asks in the ordinary way
+#endif
+  if (file == nullptr || !PyUnicode_CheckExact(file)) { return nullptr; }
+  PyObject* entry = FindItem(LinecacheTable(),
+                             [file](PyObject* key) { return PyUnicode_Compare(key, file) == 0; });
   if (entry == nullptr || !PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) < 3) {
     return nullptr;
   }
@@ -223,7 +243,7 @@ void* PythonCodeKeeper::Acquire(const void* code, size_t* bytes) {
   return record;
 }
 
-void PythonCodeKeeper::Release(void* record) { delete static_cast<CodeRecord*>(record); }
+void PythonCodeKeeper::Delete(void* record) { delete static_cast<CodeRecord*>(record); }
 
 }  // namespace pystack
 }  // namespace oneflow

@@ -56,7 +56,8 @@ class CodeRecord {
 class PythonCodeKeeper : public CodeKeeper {
  public:
   void* Acquire(const void* code, size_t* bytes) override;
-  void Release(void* record) override;
+  void Release(void* record) override { Delete(record); }
+  static void Delete(void* record);
 };
 
 }  // namespace pystack

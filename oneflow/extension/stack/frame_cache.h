@@ -36,7 +36,7 @@ class FrameCache {
 
   Entry& At(const void* frame, uint64_t key) {
     const size_t row = (reinterpret_cast<uintptr_t>(frame) >> kRowShift) & (kRows - 1);
-    const size_t way = ((key >> 1) ^ (key >> 4) ^ (key >> 43)) & (kWays - 1);
+    const size_t way = ((key >> 1) ^ (key >> 4) ^ (key >> 44)) & (kWays - 1);
     return entries_[row * kWays + way];
   }
   Entry* begin() { return entries_; }

@@ -31,12 +31,13 @@ struct FramePlace {
   int lasti;
 };
 
-// For code objects on any version: 43 bits of address (user addresses have 47, and objects lie on
-// 16-byte boundaries), 21 of instruction. 0, which is never cached, for instructions beyond that.
+// For code objects on any version: 44 bits of address (user addresses have at most 48, and objects
+// lie on 16-byte boundaries), 20 of instruction. 0, which is never cached, for all others.
 inline uint64_t PackKey(const void* code, int lasti) {
+  const uint64_t address = reinterpret_cast<uintptr_t>(code);
   const uint64_t unit = static_cast<uint64_t>(static_cast<uint32_t>(lasti + 2) >> 1);
-  if (unit >= (1u << 21)) { return 0; }
-  return (reinterpret_cast<uintptr_t>(code) >> 4) | (unit << 43);
+  if (((address & 0xffff00000000000full) | (unit >> 20)) != 0) { return 0; }
+  return (address >> 4) | (unit << 44);
 }
 
 #if ONEFLOW_STACK_HAS_LAYOUT

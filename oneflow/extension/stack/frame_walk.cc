@@ -92,9 +92,31 @@ void RunPrograms(CheckState* state) {
   Py_XDECREF(capsule);
 }
 
+// Up to 3.11 an allocation may start a garbage collection, which runs any Python code.
+class NoCollection {
+ public:
+#if PY_VERSION_HEX < 0x030C0000
+  NoCollection() : was_enabled_(PyGC_Disable()) {}
+  ~NoCollection() {
+    if (was_enabled_ != 0) { PyGC_Enable(); }
+  }
+#else
+  NoCollection() {}
+  ~NoCollection() {}
+#endif
+  NoCollection(const NoCollection&) = delete;
+  NoCollection& operator=(const NoCollection&) = delete;
+
+ private:
+#if PY_VERSION_HEX < 0x030C0000
+  const int was_enabled_;
+#endif
+};
+
 }  // namespace
 
 std::vector<FramePlace> WalkPublic() {
+  NoCollection no_collection;
   std::vector<FramePlace> places;
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);

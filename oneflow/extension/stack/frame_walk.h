@@ -15,8 +15,8 @@ namespace oneflow {
 namespace pystack {
 
 // The calling thread's frames, innermost first, by the public API alone. The code objects are
-// borrowed from the frames, which outlive the call that asks. May make frame objects, so it may
-// start a garbage collection, which runs any Python code.
+// borrowed from the frames, which outlive the call that asks. Runs no Python code: the frame objects
+// that it may have to make start no garbage collection.
 std::vector<FramePlace> WalkPublic();
 
 // Copies memory that may not be there: an address that cannot be read gives false, not a crash.

@@ -352,9 +352,7 @@ void InternTable::SweepSites() {
 }
 
 void InternTable::ReleaseCodes() {
-  std::vector<void*> released;
-  released.swap(released_);
-  for (void* record : released) { keeper_->Release(record); }
+  for (void* record : TakeReleasedCodes()) { keeper_->Release(record); }
 }
 
 }  // namespace pystack

@@ -10,7 +10,7 @@
 // but not the ones that the FrameCache holds (those were captured last). When everything is pinned
 // the table grows beyond the limit; when its ids run out, Intern returns kNoStack.
 //
-// Thread safety: Intern, Evict and ReleaseCodes need external locking (for CPython, the GIL). Pin,
+// Thread safety: Intern, Evict and the released codes need external locking (for CPython, the GIL). Pin,
 // Unpin, Evicted and Visit are lock-free, for any thread at any time: a pinned id keeps its
 // ancestors, for a node with children is no leaf. The handing over of an id from the thread that
 // captured it to another gives the happens-before for what the node holds.
@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "oneflow/common/stack_source.h"
@@ -74,9 +75,10 @@ class InternTable {
   // number evicted. The cached ids stay, unless the table is small beside the cache.
   size_t Evict(size_t keep);
 
-  // Codes that lost their last site wait here: giving them back may run code of the host language,
-  // which may call Intern again, so the caller chooses the moment.
+  // Records of codes that lost their last site wait here: giving them back (CodeKeeper::Release) may
+  // run any code of the host language, so the caller chooses the moment.
   bool HasReleasedCodes() const { return !released_.empty(); }
+  std::vector<void*> TakeReleasedCodes() { return std::exchange(released_, {}); }
   void ReleaseCodes();
 
   size_t bytes() const { return bytes_; }

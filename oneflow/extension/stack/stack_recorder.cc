@@ -18,6 +18,7 @@
 #include "oneflow/extension/stack/frame_walk.h"
 #include "oneflow/extension/stack/intern_table.h"
 #include "oneflow/extension/stack/source_text.h"
+#include "oneflow/lifetime/deferred_release.h"
 
 #if PY_VERSION_HEX < 0x030D0000
 #define PyThreadState_GetUnchecked _PyThreadState_UncheckedGet
@@ -96,7 +97,7 @@ class Recorder final : public StackSource {
   StackId CapturePublic();
   StackId InternPlace(StackId parent, const FramePlace& place, FrameCache::Entry* entry,
                       uint64_t key);
-  void ReleaseCodes();
+  void DeferCodes();
 
   const bool public_api_;
   PyInterpreterState* const interpreter_;
@@ -157,7 +158,7 @@ StackId Recorder::InternFrames(size_t count) {
     stack = InternPlace(stack, Layout::Place(frame), &entry, key);
     if (stack == kNoStack) { break; }
   }
-  ReleaseCodes();
+  DeferCodes();
   return stack;
 }
 
@@ -187,13 +188,18 @@ StackId Recorder::CapturePublic() {
       stack = InternPlace(stack, places[i], &entry, key);
       if (stack == kNoStack) { break; }
     }
+    DeferCodes();
   }
-  ReleaseCodes();
   return stack;
 }
 
-void Recorder::ReleaseCodes() {
-  if (__builtin_expect(table_.HasReleasedCodes(), 0)) { table_.ReleaseCodes(); }
+// Not here and now: what runs when a code object dies may issue ops, and an op that captures holds
+// locks of the runtime.
+void Recorder::DeferCodes() {
+  if (__builtin_expect(!table_.HasReleasedCodes(), 1)) { return; }
+  for (void* record : table_.TakeReleasedCodes()) {
+    lifetime::DeferRelease(&pystack::PythonCodeKeeper::Delete, record);
+  }
 }
 
 std::vector<StackFrame> Recorder::Resolve(StackId id) const {
@@ -240,12 +246,14 @@ void Recorder::HideBelow(const std::string& prefix) {
 }
 
 void Recorder::EvictAll() {
+  std::vector<void*> released;
   {
     MutexLock lock(&capture_mutex_);
     cache_.Clear();
     table_.Evict(0);
+    released = table_.TakeReleasedCodes();
   }
-  ReleaseCodes();
+  for (void* record : released) { keeper_.Release(record); }
 }
 
 void Recorder::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) {

@@ -2,8 +2,9 @@
 //
 // InstallStackRecorder() registers it as the process's StackSource. Capture() then walks the frames
 // of the calling Python thread and interns them: about 50 ns for 20 frames, no allocation and no
-// reference counts when the stack was seen before. Resolving an id needs no GIL, so a worker can
-// print a stack while another thread holds the GIL for ever.
+// reference counts when the stack was seen before. It never runs Python code, so it may be called with
+// locks held. Resolving an id needs no GIL, so a worker can print a stack while another thread holds
+// the GIL for ever.
 //
 // Environment: ONEFLOW_PYTHON_STACK_GETTER=0 turns it off, ONEFLOW_DEBUG=1 on again.
 // Thread safety: as said at each function. Nothing here blocks, but for reading source files.
@@ -57,7 +58,8 @@ void HideFramesBelow(const std::string& path_prefix);
 void LockStackRecorderForFork();
 void UnlockStackRecorderAfterFork();
 
-// Evicts every stack that is not pinned (tests, and a program that wants its memory back).
+// Evicts every stack that is not pinned (tests, and a program that wants its memory back). Drops code
+// objects at once, so it may run Python code; captures leave that to the deferred list of `lifetime`.
 // REQUIRES: the GIL.
 void EvictUnpinnedStacks();
 

@@ -9,20 +9,18 @@ from __future__ import annotations
 import collections
 import dataclasses
 import importlib
-import itertools
 import linecache
 import pathlib
 import random
 import sys
 import zipfile
-from types import CodeType, FrameType
 from typing import Any
 
 import fuzz_support
+import stack_helpers
 import stack_testing
 from fuzz_programs import Place, Program, Writer
 
-_HAS_COLUMNS = sys.version_info >= (3, 11)
 _WAYS = ("file", "file", "file", "notebook", "notebook", "exec", "exec", "module", "zip")
 
 
@@ -39,25 +37,12 @@ class Seen:
 
 
 def _comparable(seen: Seen) -> Seen:
-    return seen if _HAS_COLUMNS else Seen(seen.file, seen.function, seen.line)
+    return seen if stack_helpers.HAS_COLUMNS else Seen(seen.file, seen.function, seen.line)
 
 
 def _of_place(place: Place, function: str) -> Seen:
     whole = Seen(place.file, function, place.line, place.end_line, place.column, place.end_column)
     return _comparable(whole)
-
-
-def _of_frame(frame: FrameType) -> Seen:
-    code: CodeType = frame.f_code
-    if sys.version_info < (3, 11):
-        line = frame.f_lineno
-        return Seen(code.co_filename, code.co_name, code.co_firstlineno if line is None else line)
-    positions = itertools.islice(code.co_positions(), frame.f_lasti // 2, None)
-    line, end_line, column, end_column = next(positions)
-    known = [-1 if value is None else value for value in (end_line, column, end_column)]
-    return Seen(
-        code.co_filename, code.co_name, code.co_firstlineno if line is None else line, *known
-    )
 
 
 class Oracle:
@@ -68,12 +53,8 @@ class Oracle:
 
     def __call__(self, tag: int) -> None:
         """Called by `record`, one frame below the line that called it."""
-        frame: FrameType | None = sys._getframe(1)
-        stack = []
-        while frame is not None:
-            stack.append(_of_frame(frame))
-            frame = frame.f_back
-        self.stacks[tag].append(stack[::-1])
+        stack = stack_helpers.true_stack(sys._getframe(1))
+        self.stacks[tag].append([Seen(*position) for position in stack])
 
 
 class Checker:

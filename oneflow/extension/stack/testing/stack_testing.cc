@@ -24,6 +24,7 @@
 #include "oneflow/extension/stack/code_record.h"
 #include "oneflow/extension/stack/frame_walk.h"
 #include "oneflow/extension/stack/stack_recorder.h"
+#include "oneflow/lifetime/deferred_release.h"
 
 namespace oneflow {
 namespace {
@@ -153,6 +154,7 @@ PyObject* Stats(PyObject*, PyObject*) {
 PyObject* Capture(PyObject*, PyObject*) {
   static StackId current = kNoStack;
   const StackId previous = std::exchange(current, CurrentStack());
+  lifetime::DrainDeferredReleases();  // as the package does between ops
   const bool mixed = planted == "one stack for all threads";
   return PyLong_FromUnsignedLong(mixed ? previous : current);
 }

@@ -93,28 +93,42 @@ def test_code_that_runs_when_a_code_object_dies_may_capture() -> None:
     assert last(captured[0])[1] == "<lambda>"
 
 
+_TREE = """
+import stack_testing as st
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+def tree(n):
+    CAPTURE
+    if n:
+        tree(n - 1)
+        tree(n - 1)
+tree(10)
+before = resident()
+st.install()
+for _ in range(2):
+    tree(18)
+    stats = st.stats()
+    print(stats["stacks"], stats["evictions"], stats["bytes"], resident() - before)
+"""
+
+
+def _tree(capture: str) -> list[list[int]]:
+    lines = run_python(_TREE.replace("CAPTURE", capture)).splitlines()
+    return [[int(word) for word in line.split()] for line in lines]
+
+
 def test_a_million_distinct_stacks_fit_in_16_mib() -> None:
-    """A binary tree of calls 19 deep, every node captured."""
-    out = run_python(
-        """
-        import stack_testing as st
-        st.install()
-        def tree(n):
-            st.capture()
-            if n:
-                tree(n - 1)
-                tree(n - 1)
-        for _ in range(2):
-            tree(18)
-            stats = st.stats()
-            print(stats["stacks"], stats["evictions"], stats["bytes"] <= 16 << 20)
-        """
-    )
-    first, second = out.splitlines()
-    assert first == second, "the same stacks a second time"
-    stacks, evictions, within = first.split()
-    assert int(stacks) >= 1_000_000
-    assert (evictions, within) == ("0", "True")
+    """A binary tree of calls 19 deep, every node captured; what the process grows by counts too."""
+    first, second = _tree("st.capture()")
+    assert first[:3] == second[:3], "the same stacks a second time"
+    stacks, evictions, table, _ = first
+    assert stacks >= 1_000_000
+    assert evictions == 0
+    assert table <= 16 << 20
+    # Pages are not counted exactly, and the interpreter itself takes some.
+    assert table - (1 << 20) < second[3] <= (16 << 20) + (1 << 19)
+    assert _tree("None")[1][3] < 1 << 20, "without captures nothing grows"
 
 
 def test_beyond_the_limit_memory_is_flat() -> None:
@@ -122,15 +136,21 @@ def test_beyond_the_limit_memory_is_flat() -> None:
     out = run_python(
         """
         import stack_testing as st
+        def resident():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * 4096
         st.install()
         wrong = 0
         for i in range(30000):
+            if i == 10000:
+                before = resident()
             names = {"st": st}
             exec(compile("\\n" * (i % 9) + "def f(): return st.capture()", f"<{i}>", "exec"), names)
             wrong += st.resolve(names["f"]())[-1][:3] != (f"<{i}>", "f", i % 9 + 1)
         stats = st.stats()
         print(wrong, stats["evictions"] > 1000, stats["bytes"] <= 2 << 20, stats["codes"] < 5000)
+        print(resident() - before < 2 << 20)
         """,
         ONEFLOW_TEST_STACK_TABLE_BYTES=str(2 << 20),
     )
-    assert out == "0 True True True\n"
+    assert out == "0 True True True\nTrue\n"

@@ -203,22 +203,6 @@ def test_a_thread_that_is_not_pythons_has_no_stack() -> None:
     assert st.capture_without_gil() == 0
 
 
-def test_subinterpreters_are_not_recorded() -> None:
-    """Their code objects may die with them."""
-    out = run_python(
-        """
-        import sys
-        import stack_testing as st
-        st.install()
-        name = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
-        interpreters = __import__(name)
-        print(st.capture() > 0, flush=True)
-        print(st.stats()["codes"])
-        """
-    )
-    assert out == "True\n1\n"
-
-
 def _child_captures(before: int) -> str:
     read, write = os.pipe()
     child = os.fork()

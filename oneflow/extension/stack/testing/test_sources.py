@@ -9,6 +9,7 @@ import pathlib
 import sys
 import zipfile
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import stack_testing as st
@@ -43,6 +44,42 @@ def test_source_of_exec_is_unknown_and_harmless() -> None:
         linecache.cache[name] = entry  # type: ignore[assignment]
         f = function(name, "def f():\n  return st.capture()")
         assert last(f())[6] == ""
+        del linecache.cache[name]
+
+
+def test_looking_for_source_runs_no_python_code() -> None:
+    """Not even the comparison of a key that has the hash of the name that is looked for."""
+    calls: list[int] = []
+
+    class Key:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def __hash__(self) -> int:
+            return hash(self.name)
+
+        def __eq__(self, other: object) -> bool:
+            calls.append(st.capture())
+            return False
+
+    name = "<a cell>"
+    text = "def f():\n  return st.capture()\n"
+    f = function(name, text)
+    tables: list[Any] = [linecache.cache, vars(linecache), sys.modules]
+    for table, key in zip(tables, (name, "cache", "linecache"), strict=True):
+        value = table.pop(key, None)  # so that the foreign key comes first
+        table[Key(key)] = None
+        table[key] = value
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    calls.clear()
+    try:
+        assert last(f())[:3] == (name, "f", 2)
+        assert last(f())[6] == "  return st.capture()"
+        assert not calls
+    finally:
+        for table in tables:
+            for key in [key for key in table if isinstance(key, Key)]:
+                del table[key]
         del linecache.cache[name]
 
 
