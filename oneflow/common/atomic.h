@@ -7,10 +7,19 @@
 
 #include <atomic>
 
+#ifdef ONEFLOW_MODEL_CHECK
+#include "oneflow/common/interleave/model_atomic.h"
+#endif
+
 namespace oneflow {
 
+#ifdef ONEFLOW_MODEL_CHECK
+template <typename T>
+using Atomic = interleave::ModelAtomic<T>;
+#else
 template <typename T>
 using Atomic = std::atomic<T>;
+#endif
 
 }  // namespace oneflow
 

@@ -2,6 +2,9 @@
 //
 // Members guarded by a Mutex are declared `int x GUARDED_BY(mutex_);`, and clang-tidy's build checks
 // every access. gcc ignores the annotations.
+//
+// In a build for the exhaustive scheduler (ONEFLOW_MODEL_CHECK, see common/interleave) each call of
+// theirs is a scheduling point.
 #ifndef ONEFLOW_COMMON_MUTEX_H_
 #define ONEFLOW_COMMON_MUTEX_H_
 
@@ -18,6 +21,10 @@
 #define GUARDED_BY(x) ONEFLOW_TSA_(guarded_by(x))
 #define REQUIRES_LOCK(...) ONEFLOW_TSA_(requires_capability(__VA_ARGS__))
 #define EXCLUDES_LOCK(...) ONEFLOW_TSA_(locks_excluded(__VA_ARGS__))
+
+#ifdef ONEFLOW_MODEL_CHECK
+#include "oneflow/common/interleave/model_mutex.h"
+#else
 
 namespace oneflow {
 
@@ -69,4 +76,5 @@ class CondVar {
 
 }  // namespace oneflow
 
+#endif  // ONEFLOW_MODEL_CHECK
 #endif  // ONEFLOW_COMMON_MUTEX_H_

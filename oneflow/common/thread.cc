@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#ifndef ONEFLOW_MODEL_CHECK
+
 namespace oneflow {
 
 std::error_code StartThread(Thread* thread, std::function<void()> main) {
@@ -12,3 +14,5 @@ std::error_code StartThread(Thread* thread, std::function<void()> main) {
 }
 
 }  // namespace oneflow
+
+#endif  // ONEFLOW_MODEL_CHECK

@@ -11,6 +11,10 @@
 #include <system_error>
 #include <thread>
 
+#ifdef ONEFLOW_MODEL_CHECK
+#include "oneflow/common/interleave/model_thread.h"
+#else
+
 // A variable of each thread: ONEFLOW_THREAD_LOCAL(int) depth{0};
 #define ONEFLOW_THREAD_LOCAL(type) thread_local type
 
@@ -50,4 +54,5 @@ bool SpinUntil(std::chrono::nanoseconds limit, const Ready& ready) {
 
 }  // namespace oneflow
 
+#endif  // ONEFLOW_MODEL_CHECK
 #endif  // ONEFLOW_COMMON_THREAD_H_

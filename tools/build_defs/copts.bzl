@@ -36,6 +36,12 @@ _OPTIMIZE = {
     "//conditions:default": ["-O3"],
 }
 
+# Threads, locks and atomics are those of oneflow/common/interleave.
+_MODEL_CHECK = {
+    "//tools/build_defs:model_check_enabled": ["-DONEFLOW_MODEL_CHECK"],
+    "//conditions:default": [],
+}
+
 # Contraction of a * b + c gives other bits on machines with FMA; kernels ask for it where they want it. Vectorised
 # loops need no errno and no traps; none of these flags changes a result.
 COPTS = [
@@ -45,7 +51,7 @@ COPTS = [
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
-] + _WARNINGS + select(_OPTIMIZE) + select(_OPENMP) + select(_SANITIZER_COPTS)
+] + _WARNINGS + select(_OPTIMIZE) + select(_OPENMP) + select(_SANITIZER_COPTS) + select(_MODEL_CHECK)
 
 LINKOPTS = ["-pthread"] + select(_OPENMP) + select(_SANITIZER)
 
