@@ -2,7 +2,7 @@
 
 load("//tools/build_defs:cc.bzl", "of_cc_test")
 
-def _model_transition_impl(settings, attr):
+def _model_transition_impl(_settings, _attr):
     return {"//tools/build_defs:model_check": True}
 
 _model_transition = transition(

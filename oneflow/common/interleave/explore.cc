@@ -90,7 +90,7 @@ void CatchCrashes() {
   alternate.ss_sp = stack;
   alternate.ss_size = sizeof(stack);
   ::sigaltstack(&alternate, nullptr);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = OnCrash;
   action.sa_flags = SA_ONSTACK;
   for (int s : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) { ::sigaction(s, &action, nullptr); }

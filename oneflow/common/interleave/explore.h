@@ -54,8 +54,8 @@ enum class Reduction {
 struct Options {
   Reduction reduction = Reduction::kClasses;
   int preemptions = 2;
-  int timeouts = 0;  // of each thread in a schedule
-  int spurious = 0;  // wake-ups of each thread in a schedule
+  int timeouts = 0;                    // of each thread in a schedule
+  int spurious = 0;                    // wake-ups of each thread in a schedule
   uint64_t max_schedules = 2'000'000;  // more is a failure: the scenario is too large
   int max_steps = 5000;                // of one schedule; more is a livelock
   // Files whose critical sections are one with the step before them: their locks guard a few lines
@@ -86,8 +86,8 @@ const char* NameOf(Failure failure);
 struct Report {
   Failure failure = Failure::kNone;
   std::string message;
-  std::string trace;     // the failing schedule: thread, operation, place
-  std::string schedule;  // the same for Options::replay
+  std::string trace;       // the failing schedule: thread, operation, place
+  std::string schedule;    // the same for Options::replay
   uint64_t schedules = 0;  // run to their end
   uint64_t redundant = 0;  // given up, as their class had been explored: the price of the reduction
   uint64_t steps = 0;

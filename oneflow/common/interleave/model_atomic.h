@@ -54,8 +54,8 @@ class ModelAtomic {
     return false;
   }
   // Never fails for no reason: the loop around it would only do the same again.
-  bool compare_exchange_weak(T& expected, T desired, std::memory_order = {},
-                             std::memory_order = {}, Place place = Place::Here()) {
+  bool compare_exchange_weak(T& expected, T desired, std::memory_order = {}, std::memory_order = {},
+                             Place place = Place::Here()) {
     return compare_exchange_strong(expected, desired, {}, {}, place);
   }
   T fetch_add(T by, std::memory_order = std::memory_order_seq_cst, Place place = Place::Here()) {

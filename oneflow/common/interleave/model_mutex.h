@@ -67,8 +67,7 @@ class CondVar {
   }
   bool WaitFor(Mutex* mutex, std::chrono::nanoseconds duration, Place place = Place::Here()) {
     Scheduler* scheduler = Scheduler::Current();
-    return scheduler != nullptr &&
-           scheduler->Wait(object_, mutex->object_, true, duration, place);
+    return scheduler != nullptr && scheduler->Wait(object_, mutex->object_, true, duration, place);
   }
   void NotifyOne(Place place = Place::Here()) { Notify(interleave::OpKind::kNotifyOne, place); }
   void NotifyAll(Place place = Place::Here()) { Notify(interleave::OpKind::kNotifyAll, place); }

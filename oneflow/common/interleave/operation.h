@@ -67,15 +67,15 @@ enum class OpKind : uint8_t {
   kWake,  // locks `object` again, once notified
   kNotifyOne,
   kNotifyAll,
-  kTimeout,   // the clock ends a wait on `object`; `second` is the clock
-  kReadPlain, // memory that needs other means of order
+  kTimeout,    // the clock ends a wait on `object`; `second` is the clock
+  kReadPlain,  // memory that needs other means of order
   kWritePlain,
   kDestroy,
-  kJoin,      // awaits the end of thread `thread`
-  kJoinAll,   // of all other threads
-  kPause,     // awaits a change of something that this thread has read
-  kPark,      // for ever
-  kChoose,    // one of `choices`
+  kJoin,     // awaits the end of thread `thread`
+  kJoinAll,  // of all other threads
+  kPause,    // awaits a change of something that this thread has read
+  kPark,     // for ever
+  kChoose,   // one of `choices`
 };
 
 struct Op {

@@ -14,10 +14,10 @@ namespace interleave {
 enum class OrderingFault : int {
   kNone,
   // vm
-  kLaunchedBeforeRecorded,    // an op is queued, and others may look, before its storages know of it
-  kSleepsBeforeSayingSo,      // a stream looks for work before it says that it is going to sleep
-  kPoisonAfterCompletion,     // a failed op is complete before its outputs are poisoned
-  kFreedBeforeCompletion,     // memory of somebody else is given back while a queued op uses it
+  kLaunchedBeforeRecorded,  // an op is queued, and others may look, before its storages know of it
+  kSleepsBeforeSayingSo,    // a stream looks for work before it says that it is going to sleep
+  kPoisonAfterCompletion,   // a failed op is complete before its outputs are poisoned
+  kFreedBeforeCompletion,   // memory of somebody else is given back while a queued op uses it
   kStopsBeforeQueueIsClosed,  // streams end while an op is still being queued
   // lifetime
   kClosesUnderLease,      // a graph is closed while a run holds it

@@ -29,8 +29,8 @@ enum class Action : int {
   kStore,
   kAdd,
   kSwap,
-  kSection,    // a critical section that loads and stores
-  kNested,     // two locks, always in the same order
+  kSection,  // a critical section that loads and stores
+  kNested,   // two locks, always in the same order
   kTryLock,
   kWaitTimed,  // under the lock, until notified or late
   kNotify,
@@ -132,8 +132,8 @@ Ends EndsOf(const Program& program, Reduction reduction) {
     Parallel(bodies);
     std::string end;
     for (const std::string& text : seen) { end += text + ";"; }
-    out.ends.insert(end + std::to_string(world.values[0]) + "," +
-                    std::to_string(world.values[1]) + "," + std::to_string(world.guarded));
+    out.ends.insert(end + std::to_string(world.values[0]) + "," + std::to_string(world.values[1]) +
+                    "," + std::to_string(world.guarded));
   });
   return out;
 }

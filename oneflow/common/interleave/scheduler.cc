@@ -163,9 +163,7 @@ void Scheduler::Dispatch() {
       EndOfSchedule();
     }
     const int process = search_.Decide(now);
-    if (!search_.divergence().empty()) {
-      Fail(Failure::kNotDeterministic, search_.divergence());
-    }
+    if (!search_.divergence().empty()) { Fail(Failure::kNotDeterministic, search_.divergence()); }
     if (!search_.race().empty()) { Fail(Failure::kDataRace, search_.race()); }
     if (static_cast<int>(search_.steps().size()) > options_.max_steps) {
       Fail(Failure::kLivelock, "more steps than Options::max_steps");
@@ -270,9 +268,7 @@ void Scheduler::Act(int index, const Op& op, int choice) {
       break;
     case OpKind::kWait: BeginWait(index, op); break;
     case OpKind::kNotifyOne:
-      if (!object->waiters.empty()) {
-        Wake(object->waiters[static_cast<size_t>(choice)], index);
-      }
+      if (!object->waiters.empty()) { Wake(object->waiters[static_cast<size_t>(choice)], index); }
       break;
     case OpKind::kNotifyAll:
       while (!object->waiters.empty()) { Wake(object->waiters.front(), index); }
@@ -383,9 +379,7 @@ void Scheduler::EndOfSchedule() {
     pausing = pausing || state.next.kind == OpKind::kPause;
   }
   if (!left) { LeaveSchedule(); }
-  if (pausing) {
-    Fail(Failure::kLivelock, "a thread polls for what nobody is left to change");
-  }
+  if (pausing) { Fail(Failure::kLivelock, "a thread polls for what nobody is left to change"); }
   if (thread(0).ended) { Fail(Failure::kThreadLeft, "a thread has not ended with the scenario"); }
   Fail(Failure::kDeadlock, "no thread can go on");
 }
@@ -488,12 +482,11 @@ bool Scheduler::IsHidden(Place place) {
     if (file == place.file) { return hidden; }
   }
   const std::string path = place.file;
-  const bool hidden = std::any_of(options_.hidden_files.begin(), options_.hidden_files.end(),
-                                  [&](const std::string& end) {
-                                    return path.size() >= end.size() &&
-                                           path.compare(path.size() - end.size(), end.size(),
-                                                        end) == 0;
-                                  });
+  const bool hidden = std::any_of(
+      options_.hidden_files.begin(), options_.hidden_files.end(), [&](const std::string& end) {
+        return path.size() >= end.size() &&
+               path.compare(path.size() - end.size(), end.size(), end) == 0;
+      });
   hidden_.emplace_back(place.file, hidden);
   return hidden;
 }

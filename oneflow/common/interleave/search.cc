@@ -136,9 +136,9 @@ void Search::FindRaces(const Situation& now) {
       const bool plain = next->kind == OpKind::kReadPlain || next->kind == OpKind::kWritePlain;
       if (plain && step.op.kind != OpKind::kDestroy) {
         std::ostringstream text;
-        text << "thread " << step.process << " (" << step.op.place.file << ":"
-             << step.op.place.line << ") and thread " << p << " (" << next->place.file << ":"
-             << next->place.line << ") touch the same plain variable at the same time";
+        text << "thread " << step.process << " (" << step.op.place.file << ":" << step.op.place.line
+             << ") and thread " << p << " (" << next->place.file << ":" << next->place.line
+             << ") touch the same plain variable at the same time";
         race_ = text.str();
       }
       Want(i - 1, p);

@@ -18,7 +18,7 @@ struct Scheduler::ThreadState {
   Op next;  // what it does when it is its turn
   bool ended = false;
   // A wait on a condition variable.
-  bool waiting = false;  // not notified yet
+  bool waiting = false;    // not notified yet
   size_t notified_at = 0;  // the number of the step
   bool timed = false;
   bool timed_out = false;

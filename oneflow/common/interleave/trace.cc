@@ -49,8 +49,7 @@ std::string Scheduler::TraceText() const {
     std::string what = OpText(step.op, step.object_id, step.second_id);
     if (step.has_value) { what += " = " + std::to_string(step.value); }
     std::snprintf(line, sizeof(line), "%5zu  %-16s %-34s %s\n", i + 1,
-                  ThreadText(step.process).c_str(), what.c_str(),
-                  PlaceText(step.op.place).c_str());
+                  ThreadText(step.process).c_str(), what.c_str(), PlaceText(step.op.place).c_str());
     text += line;
   }
   for (int t = 0; t < num_threads_; ++t) {
