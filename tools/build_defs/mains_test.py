@@ -13,12 +13,12 @@ MAIN = Path("tools/build_defs/pytest_main.py").absolute()
 EMPTY = Path("tools/build_defs/empty_cc_test").absolute()
 
 
-def run_pytest(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(folder: Path, text: str, **more: str) -> subprocess.CompletedProcess[str]:
     test = folder / "test_x.py"
     test.write_text(text)
-    kept = ("XML_OUTPUT_FILE", "TESTBRIDGE_TEST_ONLY")
-    env = {name: value for name, value in os.environ.items() if name not in kept}
-    env["PYTHONPATH"] = os.pathsep.join(sys.path)
+    own = ("XML_OUTPUT_FILE", "TESTBRIDGE_TEST_ONLY", "TEST_TOTAL_SHARDS", "TEST_SHARD_INDEX")
+    env = {name: value for name, value in os.environ.items() if name not in own}
+    env.update(PYTHONPATH=os.pathsep.join(sys.path), **more)
     command = [sys.executable, str(MAIN), str(test)]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
 
@@ -44,6 +44,18 @@ def test_everything_else_fails(tmp_path: Path, text: str, expected: str) -> None
     result = run_pytest(tmp_path, text)
     assert result.returncode != 0
     assert expected in result.stdout
+
+
+def test_shards_run_each_test_once(tmp_path: Path) -> None:
+    text = "import pytest\n@pytest.mark.parametrize('n', range(5))\ndef test_a(n): pass\n"
+    ran = []
+    for index in range(2):
+        status = tmp_path / f"status{index}"
+        shard = {"TEST_TOTAL_SHARDS": "2", "TEST_SHARD_INDEX": str(index)}
+        result = run_pytest(tmp_path, text, TEST_SHARD_STATUS_FILE=str(status), **shard)
+        assert result.returncode == 0 and status.exists()
+        ran.append(result.stdout)
+    assert "3 passed, 2 deselected" in ran[0] and "2 passed, 3 deselected" in ran[1]
 
 
 def test_a_cc_test_without_tests_fails() -> None:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,23 @@ class NoSkips:
         if report.skipped or expected_to_fail:
             report.outcome = "failed"
             report.longrepr = f"{item.nodeid} was skipped or expected to fail: {report.longrepr}"
+
+
+class Shard:
+    """Runs every n-th test, where Bazel divides a target that has a `shard_count`."""
+
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Keeps what is this shard's part."""
+        total = int(os.environ.get("TEST_TOTAL_SHARDS", "1"))
+        index = int(os.environ.get("TEST_SHARD_INDEX", "0"))
+        if "TEST_SHARD_STATUS_FILE" in os.environ:
+            Path(os.environ["TEST_SHARD_STATUS_FILE"]).touch()
+        config.hook.pytest_deselected(
+            items=[item for n, item in enumerate(items) if n % total != index]
+        )
+        items[:] = items[index::total]
 
 
 def preload_sanitizer() -> None:
@@ -67,7 +85,7 @@ def main() -> int:
     chosen = os.environ.get("TESTBRIDGE_TEST_ONLY")
     if chosen:
         arguments += ["-k", chosen]
-    return int(pytest.main(arguments + sys.argv[1:], plugins=[NoSkips()]))
+    return int(pytest.main(arguments + sys.argv[1:], plugins=[NoSkips(), Shard()]))
 
 
 if __name__ == "__main__":
