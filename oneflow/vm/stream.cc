@@ -20,7 +20,9 @@ constexpr auto kSignalPoll = std::chrono::milliseconds(50);
 // Waiters of all streams share one condition: waits are rare and long compared with a wake-up.
 // A worker notifies only when somebody waits for a number that it has reached.
 Mutex wait_mutex;
-CondVar wait_condition;
+// Leaked, as threads may wait while the process exits. Another one after fork(): destroying, or
+// using, the one that threads waited for would wait for them, who do not exist in the child.
+CondVar* wait_condition = new CondVar;
 Atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody waits
 
 Atomic<bool> given_up{false};
@@ -41,7 +43,7 @@ void NotifyWaiters(StreamIndex stream, uint64_t seq) {
   if (wanted == 0 || wanted > seq) { return; }
   MutexLock lock(&wait_mutex);
   awaited[stream].store(0, std::memory_order_relaxed);
-  wait_condition.NotifyAll();
+  wait_condition->NotifyAll();
 }
 
 // Sleeps until the point passed or `limit` elapsed.
@@ -55,7 +57,7 @@ void SleepFor(StreamPoint point, Clock::duration limit) {
     if (StreamClock::PassedInOrder(point)) { return; }
     const auto now = Clock::now();
     if (now >= end) { return; }
-    wait_condition.WaitFor(&wait_mutex, end - now);
+    wait_condition->WaitFor(&wait_mutex, end - now);
   }
 }
 
@@ -195,6 +197,11 @@ void Stream::GiveUpQueued() { given_up.store(true, std::memory_order_relaxed); }
 void Stream::LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) { wait_mutex.Lock(); }
 
 void Stream::UnlockAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) { wait_mutex.Unlock(); }
+
+void Stream::ResetInChild() ONEFLOW_TSA_(no_thread_safety_analysis) {
+  wait_condition = new CondVar;
+  wait_mutex.Unlock();
+}
 
 void Stream::AbandonInChild(const ErrorPtr& error) {
   if (Instruction* running = running_.load(std::memory_order_relaxed)) { running->Abandon(error); }

@@ -70,6 +70,7 @@ class Stream {
   // outputs are poisoned with `error`, and its points pass.
   static void LockForFork();
   static void UnlockAfterFork();
+  static void ResetInChild();
   void AbandonInChild(const ErrorPtr& error);
 
   bool HasThread() const { return thread_.joinable(); }

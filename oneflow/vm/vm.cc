@@ -419,7 +419,7 @@ void Vm::ParentAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
 }
 
 void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
-  Stream::UnlockAfterFork();
+  Stream::ResetInChild();
   const ErrorPtr error = RuntimeError("[fork] this value was not computed before fork()");
   if (inline_call_ != nullptr) {  // on the copied stack of a thread that does not exist here
     for (int i = 0; i < inline_call_->num_writes; ++i) { inline_call_->writes[i]->Poison(error); }
