@@ -10,6 +10,7 @@
 #include "oneflow/lifetime/env.h"
 #include "oneflow/lifetime/fork_hooks.h"
 #include "oneflow/lifetime/unread_errors.h"
+#include "oneflow/vm/stream.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -32,6 +33,7 @@ class VmSubsystem : public lifetime::Subsystem {
     return Ok();
   }
   void Stop(Deadline deadline) override { Vm::Get()->Stop(TimeOf(deadline)); }
+  void GiveUp() override { Stream::GiveUpQueued(); }
   std::string Unfinished() const override { return Vm::Get()->DescribeUnfinished(); }
 };
 

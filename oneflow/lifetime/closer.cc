@@ -36,6 +36,7 @@ struct Closer::State {
   uint64_t accepted GUARDED_BY(mutex) = 0;
   uint64_t finished GUARDED_BY(mutex) = 0;  // jobs finish in the order in which they were accepted
   bool late GUARDED_BY(mutex) = false;      // a job gave up
+  bool interrupted GUARDED_BY(mutex) = false;
   bool has_thread GUARDED_BY(mutex) = false;
   bool stopping GUARDED_BY(mutex) = false;
   bool reported GUARDED_BY(mutex) = false;
@@ -93,7 +94,16 @@ uint64_t Closer::Enqueue(State* state, Job job, Deadline deadline) {
 
 void Closer::Post(Job job) { Enqueue(state_, std::move(job), Deadline::Never()); }
 
-Maybe<void> Closer::RunAndWait(Job job, int status) {
+// What one caller of RunAndWait() waits for.
+struct Closer::Wait {
+  uint64_t ticket;
+  Deadline deadline;
+  const int status;
+  const std::function<void()>& on_interrupt;
+  Maybe<void> interrupted = Ok();
+};
+
+Maybe<void> Closer::RunAndWait(Job job, int status, const std::function<void()>& interrupted) {
   if (OnRuntimeThread()) {
     Post(std::move(job));
     return Ok();
@@ -101,7 +111,7 @@ Maybe<void> Closer::RunAndWait(Job job, int status) {
   State* state = state_;
   const Deadline deadline = Deadline::ForShutdown();
   const uint64_t ticket = Enqueue(state, std::move(job), deadline);
-  Maybe<void> interrupted = Ok();
+  Wait wait{ticket, deadline, status, interrupted};
   // Looking at signals, and coming back, take the host's lock, which may never be free again.
   std::optional<ExitWatch> watch;
   if (ticket != 0 && GetHostHooks().enter != nullptr) {
@@ -110,38 +120,38 @@ Maybe<void> Closer::RunAndWait(Job job, int status) {
       return PrintReport(state, ticket);
     });
   }
-  if (ticket == 0 || AwaitTicket(state, ticket, deadline, status, &interrupted)) {
-    return interrupted;
-  }
+  if (ticket == 0 || AwaitTicket(state, &wait)) { return wait.interrupted; }
   // Reported and armed before the host's lock is taken again, which is needed to flush its output.
   ExitLate(status, "");
 }
 
 // False when the job was late; its report has then been printed.
-bool Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
-                         Maybe<void>* interrupted) {
+bool Closer::AwaitTicket(State* state, Wait* wait) {
   HostUnlocked unlocked;
   for (;;) {
     bool late;
     {
       MutexLock lock(&state->mutex);
-      if (state->finished < ticket) {
+      if (state->finished < wait->ticket) {
         state->done.WaitFor(&state->mutex,
-                            std::min<std::chrono::nanoseconds>(kSlice, deadline.Remaining()));
+                            std::min<std::chrono::nanoseconds>(kSlice, wait->deadline.Remaining()));
       }
       late = state->late;
-      if (state->finished >= ticket && !late) { return true; }
+      if (state->finished >= wait->ticket && !late) { return true; }
     }
-    if (late || deadline.Expired()) {
-      ArmLateExit(status);
-      PrintReport(state, ticket);
+    if (late || wait->deadline.Expired()) {
+      ArmLateExit(wait->status);
+      PrintReport(state, wait->ticket);
       return false;
     }
     // An exception is pending in the host after the first interrupt: no more of its code may run.
-    if (!interrupted->ok()) { continue; }
-    *interrupted = unlocked.PollSignals();
-    if (!interrupted->ok()) {
-      deadline = deadline.Earlier(Deadline::After(kAfterInterruptSeconds));
+    if (!wait->interrupted.ok()) { continue; }
+    wait->interrupted = unlocked.PollSignals();
+    if (!wait->interrupted.ok()) {
+      if (wait->on_interrupt) { wait->on_interrupt(); }
+      wait->deadline = wait->deadline.Earlier(Deadline::After(kAfterInterruptSeconds));
+      MutexLock lock(&state->mutex);
+      state->interrupted = true;
     }
   }
 }
@@ -149,10 +159,12 @@ bool Closer::AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int s
 // False when it has been printed before.
 bool Closer::PrintReport(State* state, uint64_t ticket) const {
   bool closed;
+  bool interrupted;
   {
     MutexLock lock(&state->mutex);
     if (state->reported) { return false; }
     state->reported = true;
+    interrupted = state->interrupted;
     closed = state->finished >= ticket && !state->late;
   }
   if (closed) {
@@ -160,10 +172,11 @@ bool Closer::PrintReport(State* state, uint64_t ticket) const {
         "oneflow: all is closed, but a thread does not let go of the host's lock (the GIL)\n");
     return true;
   }
-  WriteStderr(
-      Format("oneflow: closing did not finish in time (ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); "
-             "the process ends now\n",
-             EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10)));
+  WriteStderr(interrupted
+                  ? "oneflow: closing was interrupted; the process ends now\n"
+                  : Format("oneflow: closing did not finish in time "
+                           "(ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS is {}); the process ends now\n",
+                           EnvDouble("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", 10)));
   {
     MutexLock lock(&state->step_mutex);
     if (!state->step.empty()) {

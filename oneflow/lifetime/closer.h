@@ -33,8 +33,9 @@ class Closer {
   void Post(Job job);
   // Waits until the job is done. A job that has not ended, or ends late, is the end of the process:
   // ExitLate(status). On a runtime thread it posts and returns. kInterrupted: the host's signal
-  // handler raised meanwhile, which leaves the job one second; the job is done all the same.
-  Maybe<void> RunAndWait(Job job, int status);
+  // handler raised meanwhile, which leaves the job one second; the job is done all the same, and
+  // `interrupted` is called first: what has not begun may be dropped.
+  Maybe<void> RunAndWait(Job job, int status, const std::function<void()>& interrupted = nullptr);
   // From a job: what it is waiting for now. `unfinished` is called by other threads until the next
   // EnterStep() or LeaveStep() returns. A job that gives up at its deadline stays in its step.
   void EnterStep(std::string what, std::function<std::string()> unfinished);
@@ -50,8 +51,8 @@ class Closer {
   struct State;
   static void ThreadMain(State* state);
   uint64_t Enqueue(State* state, Job job, Deadline deadline);
-  bool AwaitTicket(State* state, uint64_t ticket, Deadline deadline, int status,
-                   Maybe<void>* interrupted);
+  struct Wait;
+  bool AwaitTicket(State* state, Wait* wait);
   bool PrintReport(State* state, uint64_t ticket) const;
 
   State* state_;  // another one after fork()

@@ -61,12 +61,16 @@ void Env::Shutdown(int status) {
       [this, first](Deadline deadline) {
         if (first) { CloseInJob(deadline); }
       },
-      status);
+      status, [this] { GiveUp(); });
   // An interrupt has only shortened the wait: the process is exiting already.
   if (!done.ok()) { done.error()->MarkRead(); }
   if (OnRuntimeThread()) { return; }
   if (first) { closer_.Stop(); }
   RenderUnreadErrors();
+}
+
+void Env::GiveUp() {
+  for (const auto& subsystem : subsystems_) { subsystem->GiveUp(); }
 }
 
 void Env::CloseInJob(Deadline deadline) {

@@ -45,6 +45,7 @@ class Env {
   Maybe<void> Start();
   // Idempotent; a second caller waits for the first. Without a successful Start() it does nothing.
   // `status` is what the process was going to exit with. On a runtime thread it posts and returns.
+  // An interrupt meanwhile makes the subsystems give up what they have not begun.
   void Shutdown(int status = 0);
 
   EnvState state() const { return admission_.state(); }
@@ -56,6 +57,7 @@ class Env {
  private:
   explicit Env(bool of_process);
   void CloseInJob(Deadline deadline);
+  void GiveUp();
   void StopSubsystem(Subsystem* subsystem, Deadline deadline);
   void InstallForkHooks();
 

@@ -301,14 +301,16 @@ TEST_F(EnvDeathTest, AStdoutThatIsLockedDoesNotHangTheEnd) {
 }
 #endif
 
-void ShutdownUnderInterrupts(int count, int hold_ms) {
+void ShutdownUnderInterrupts(int count, int hold_ms, bool gives_up = false) {
   ::setenv("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", "30", 1);
   InstallHost();
   interrupts = count;
   auto* hold = new Hold;
   hold->held = true;
   auto* env = new Env;
-  CHECK_JUST(env->Register(std::make_unique<FakeSubsystem>("vm", hold)));
+  auto subsystem = std::make_unique<FakeSubsystem>("vm", hold);
+  subsystem->gives_up = gives_up;
+  CHECK_JUST(env->Register(std::move(subsystem)));
   CHECK_JUST(env->Start());
   std::thread([=] {
     SleepMs(hold_ms);
@@ -320,7 +322,12 @@ void ShutdownUnderInterrupts(int count, int hold_ms) {
 
 TEST_F(EnvDeathTest, OneInterruptLeavesAMoment) {
   EXPECT_EXIT(ShutdownUnderInterrupts(1, 200), ::testing::ExitedWithCode(7), "");
-  EXPECT_EXIT(ShutdownUnderInterrupts(1, 20000), ::testing::ExitedWithCode(1), "not finished");
+  EXPECT_EXIT(ShutdownUnderInterrupts(1, 20000), ::testing::ExitedWithCode(1),
+              "closing was interrupted.*not finished: subsystem 'vm': 3 instructions queued");
+}
+
+TEST_F(EnvDeathTest, AnInterruptMakesSubsystemsGiveUpWhatTheyHaveNotBegun) {
+  EXPECT_EXIT(ShutdownUnderInterrupts(1, 20000, true), ::testing::ExitedWithCode(7), "");
 }
 
 TEST_F(EnvDeathTest, SignalHandlersDoNotRunOnTopOfAPendingInterrupt) {

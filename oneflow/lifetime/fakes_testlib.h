@@ -58,9 +58,13 @@ class FakeSubsystem : public Subsystem {
   void Stop(Deadline deadline) override {
     if (hold_ != nullptr) { hold_->Await(deadline); }
   }
+  void GiveUp() override {
+    if (gives_up) { hold_->held = false; }
+  }
   std::string Unfinished() const override { return "3 instructions queued"; }
 
   bool fails = false;
+  bool gives_up = false;
 
  private:
   const char* name_;

@@ -24,6 +24,9 @@ class Subsystem {
   // lock; must not call into the host language. May return early once `deadline` has expired: the
   // process then ends.
   virtual void Stop(Deadline deadline) = 0;
+  // An interrupt came while Stop() was awaited, or before it: what has not begun need not be done.
+  // Called from another thread than Stop(); must not block.
+  virtual void GiveUp() {}
   // What Stop() is still waiting for, for the report. Called from another thread; must not block.
   virtual std::string Unfinished() const { return ""; }
 };
