@@ -20,6 +20,7 @@ namespace {
 std::atomic<bool> admission_closed{false};
 std::atomic<int> coming_back{0};  // threads, other than the main one, that wait for the GIL
 std::thread::id main_thread;
+thread_local bool given_away = false;  // by Release()
 
 [[noreturn]] void ParkForEver() {
   while (true) { pause(); }
@@ -27,16 +28,22 @@ std::thread::id main_thread;
 
 }  // namespace
 
-bool Gil::Held() { return Py_IsInitialized() != 0 && PyGILState_Check() != 0; }
+// A thread that Python knows came from Python, and so has it unless it gave it away here. Python's
+// own PyGILState_Check() says yes to every thread once there was a sub-interpreter.
+bool Gil::Held() {
+  return !given_away && Py_IsInitialized() != 0 && PyGILState_GetThisThreadState() != nullptr;
+}
 
 void* Gil::Release() {
   if (!Held()) { return nullptr; }
+  given_away = true;
   return PyEval_SaveThread();
 }
 
 void Gil::Acquire(void* state) {
   if (std::this_thread::get_id() == main_thread) {
     PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+    given_away = false;
     return;
   }
   // seq_cst here and in CloseAdmission(): either this thread sees that the door is closed, or the
@@ -47,6 +54,7 @@ void Gil::Acquire(void* state) {
     ParkForEver();
   }
   PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  given_away = false;
   coming_back.fetch_sub(1);
 }
 
@@ -70,6 +78,12 @@ void Gil::CloseAdmission(int status) {
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     PyEval_RestoreThread(state);
   }
+}
+
+// In the child of a fork the forking thread is the main one, and there is no other.
+void Gil::ResetInChild() {
+  main_thread = std::this_thread::get_id();
+  coming_back.store(0);
 }
 
 void Gil::InstallHooks() {

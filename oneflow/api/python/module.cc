@@ -7,6 +7,7 @@
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/gil.h"
 #include "oneflow/api/python/methods.h"
+#include "oneflow/api/python/process.h"
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/boot/boot.h"
 #include "oneflow/common/planted_fault.h"
@@ -152,6 +153,7 @@ void BindRuntime(py::module_& m) {
   m.def("shutdown", &Shutdown, py::arg("status") = 0);
   m.def("unread_error_report", &lifetime::UnreadErrorReport);
   m.def("forget_unread_errors", &lifetime::ForgetUnreadErrors);
+  m.def("describe_unfinished", [] { return Vm::Get()->DescribeUnfinished(); });
 }
 
 void StartForPython() {
@@ -161,8 +163,10 @@ void StartForPython() {
   lifetime::RegisterForkHooks(
       lifetime::ForkOrder::kRecorder,
       {&LockStackRecorderForFork, &UnlockStackRecorderAfterFork, &UnlockStackRecorderAfterFork});
+  lifetime::RegisterForkHooks(lifetime::ForkOrder::kRecorder,
+                              {nullptr, nullptr, &Gil::ResetInChild});
   lifetime::SetFlushHook(&FlushPythonStreams);
-  lifetime::InstallUnreadErrorReport();
+  if (IsPythonProgram()) { lifetime::InstallUnreadErrorReport(); }
 }
 
 bool Init(py::module_& m) {
@@ -178,9 +182,16 @@ bool Init(py::module_& m) {
 
 }  // namespace oneflow
 
-PYBIND11_MODULE(_oneflow_internal, m) {
+// In a sub-interpreter pybind11's own beginning would wait for the GIL for ever.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__oneflow_internal();
+PYBIND11_MODULE_PYINIT(_oneflow_bindings)
+extern "C" PYBIND11_EXPORT PyObject* PyInit__oneflow_internal() {
+  return oneflow::InMainInterpreter() ? PyInit__oneflow_bindings() : nullptr;
+}
+
+PYBIND11_MODULE_EXEC(_oneflow_bindings, m) {
   oneflow::Unwrap(oneflow::CheckPlantedFault());
-  if (!oneflow::Init(m)) { throw py::error_already_set(); }
+  if (!oneflow::ClaimProcess() || !oneflow::Init(m)) { throw py::error_already_set(); }
   oneflow::BindMemory(m);
   oneflow::BindRuntime(m);
   oneflow::StartForPython();
