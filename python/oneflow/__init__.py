@@ -39,8 +39,12 @@ from oneflow._oneflow_internal import (  # noqa: E402
 from oneflow._version import __version__  # noqa: E402
 from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
-# The one exit hook: it waits for what still runs, and ends the threads.
-_atexit.register(_oneflow_internal.shutdown)
+
+@_atexit.register
+def _leave() -> None:
+    """The one exit hook: it waits for what still runs, and ends the threads."""
+    _oneflow_internal.shutdown()
+
 
 _C = _oneflow_internal._C
 _sys.modules[__name__ + "._C"] = _C

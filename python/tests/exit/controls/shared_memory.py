@@ -1,0 +1,8 @@
+"""Leaves shared memory behind."""
+
+from multiprocessing import resource_tracker, shared_memory
+
+memory = shared_memory.SharedMemory(create=True, size=4096)
+resource_tracker.unregister(memory._name, "shared_memory")  # type: ignore[attr-defined]
+memory.close()
+print("good")

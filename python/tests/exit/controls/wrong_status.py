@@ -1,0 +1,6 @@
+"""Changes the status."""
+
+import sys
+
+print("good")
+sys.exit(1)

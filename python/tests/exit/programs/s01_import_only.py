@@ -1,0 +1,7 @@
+"""1: import only."""
+
+import way_out
+
+import oneflow  # noqa: F401
+
+way_out.pause()

@@ -1,0 +1,11 @@
+"""3: ten thousand queued ops, then the end of the file; the queue is then as full as it gets."""
+
+import way_out
+
+import oneflow as flow
+
+way_out.pause()
+x = flow.ones(200_000)
+for _ in range(10_000):
+    x.add_(1.0)
+print("queued", way_out.queued(flow))

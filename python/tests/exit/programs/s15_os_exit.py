@@ -1,0 +1,11 @@
+"""15: os._exit(4) with ops queued."""
+
+import os
+
+import way_out
+
+import oneflow as flow
+
+y = way_out.keep_busy(flow, ops=200)
+way_out.pause()
+os._exit(4)
