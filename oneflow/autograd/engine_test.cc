@@ -67,7 +67,7 @@ class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
     static const bool registered = [] {
-      RegisterCpuAllocator();
+      CHECK_JUST(RegisterCpuAllocator());
       GradientOps ops;
       ops.add = [](const TensorPtr& a, const TensorPtr& b) -> Maybe<TensorPtr> {
         return Number(ValueOf(a) + ValueOf(b));

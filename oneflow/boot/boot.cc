@@ -7,6 +7,7 @@
 #include "oneflow/device/cpu/cpu_allocator.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/device/cuda/cuda_backend.h"
+#include "oneflow/device/live_memory.h"
 #include "oneflow/lifetime/env.h"
 #include "oneflow/lifetime/fork_hooks.h"
 #include "oneflow/lifetime/unread_errors.h"
@@ -48,13 +49,16 @@ void InstallForkHooks() {
   const auto allocator = GetAllocator(Device());
   if (!allocator.ok()) { return; }
   Allocator* pool = allocator.value();
+  lifetime::RegisterForkHooks(
+      ForkOrder::kPool,
+      {&LiveMemory::LockForFork, &LiveMemory::UnlockAfterFork, &LiveMemory::UnlockAfterFork});
   lifetime::RegisterForkHooks(ForkOrder::kPool,
                               {[pool] { pool->LockForFork(); }, [pool] { pool->UnlockAfterFork(); },
                                [pool] { pool->UnlockAfterFork(); }});
 }
 
 Maybe<void> Start() {
-  RegisterCpuAllocator();
+  JUST(RegisterCpuAllocator());
   RegisterCudaBackend();
   InstallForkHooks();
   JUST(lifetime::Env::Get()->Register(std::make_unique<VmSubsystem>()));

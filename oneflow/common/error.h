@@ -57,7 +57,11 @@ class Error : public RefCounted<Error> {
   const StackContext* stack_context() const { return stack_context_.get(); }
   const std::vector<ErrorFrame>& frames() const { return frames_; }
 
+  // What is printed last, after any stack: the end of a long text is what people see.
+  const std::string& footer() const { return footer_; }
+
   void set_op(std::string_view op) { op_ = op; }
+  void set_footer(std::string text) { footer_ = std::move(text); }
   // Pins the stack for the life of the error.
   void set_stack(StackId stack);
   void set_stack(StackId stack, const StackContext* context) {
@@ -76,13 +80,14 @@ class Error : public RefCounted<Error> {
   void MarkPublished() const { published_.store(true, std::memory_order_release); }
   bool published() const { return published_.load(std::memory_order_acquire); }
 
-  // The message; for kInternal also a request to report it and the C++ frames.
+  // The message; for kInternal also a request to report it and the C++ frames. Without the footer.
   std::string Describe() const;
 
  private:
   ErrorKind kind_;
   std::string message_;
   std::string op_;
+  std::string footer_;
   StackId stack_ = kNoStack;
   StackContextPtr stack_context_;
   std::vector<ErrorFrame> frames_;

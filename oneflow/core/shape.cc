@@ -16,9 +16,12 @@ Maybe<int64_t> CheckedBytes(const char* op, const Shape& shape, DataType dtype) 
   if (empty) { return int64_t{0}; }
   for (int64_t d : shape) {
     if (__builtin_mul_overflow(n, d, &n) || n > (int64_t{1} << 62)) {
-      return OutOfMemoryError("[{}] cannot allocate a tensor of shape {} and dtype {}: "
-                              "its size exceeds 2^62 bytes",
-                              op, shape, DataTypeName(dtype));
+      ErrorPtr error = OutOfMemoryError("[{}] expects a tensor of at most 2^62 bytes, got shape {} "
+                                        "and dtype {}",
+                                        op, shape, DataTypeName(dtype));
+      error->set_op(op);
+      error->set_stack(CurrentStack(), CurrentStackContext());
+      return error;
     }
   }
   return n;

@@ -25,13 +25,19 @@ struct MemoryStats {
   int64_t allocated_peak = 0;  // its maximum since ResetPeak()
   int64_t reserved = 0;        // bytes held from the system, in use or cached
   int64_t reserved_peak = 0;
-  int64_t limit = 0;        // the smallest of the configured limit, the cgroup's, the machine's
-  int64_t allocations = 0;  // calls of Allocate() that succeeded
-  int64_t cache_hits = 0;   // of these, how many were served from the cache
+  int64_t unsplit = 0;  // of `reserved`: no block was made of it yet
+  int64_t limit = 0;    // the smallest of the configured limit, the cgroup's, the machine's
+  const char* limit_source = "";  // which of them; static text
+  int64_t allocations = 0;        // calls of Allocate() that succeeded
+  int64_t cache_hits = 0;         // of these, how many were served from the cache
+  // Blocks of up to so many bytes, and more than the class before. In all: the sum of in_use_bytes is
+  // `allocated`; with cached_bytes and `unsplit` it is `reserved`.
   struct SizeClass {
     int64_t block_bytes;
     int64_t in_use;
     int64_t cached;
+    int64_t in_use_bytes;
+    int64_t cached_bytes;
   };
   std::vector<SizeClass> size_classes;  // only classes that have blocks
 };

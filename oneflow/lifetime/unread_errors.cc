@@ -50,7 +50,8 @@ std::string Render(const Error& error) {
   return (stack.empty() ? "" : "Traceback (most recent call last):\n" + stack) +
          (context == nullptr ? ""
                              : FormatLines(context->before()) + FormatLines(context->after())) +
-         ErrorKindName(error.kind()) + ": " + error.Describe() + "\n";
+         ErrorKindName(error.kind()) + ": " + error.Describe() + "\n" +
+         (error.footer().empty() ? "" : error.footer() + "\n");
 }
 
 void AtExit(int status, void*) {

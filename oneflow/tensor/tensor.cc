@@ -1,5 +1,6 @@
 #include "oneflow/tensor/tensor.h"
 
+#include "oneflow/vm/take_memory.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -22,13 +23,12 @@ const IntrusivePtr<WeakTensor>& Tensor::Weak() {
 
 namespace {
 
-// Memory that queued instructions still use cannot go back to the system. When there is no other,
-// they are waited for.
-Maybe<StorageRef> AllocateOrWait(Device device, size_t bytes, StreamIndex stream) {
-  Maybe<StorageRef> first = Storage::Allocate(device, bytes, stream);
-  if (first.ok() || first.error()->kind() != ErrorKind::kOutOfMemory) { return first; }
-  JUST(Vm::Get()->WaitForAll());
-  return Storage::Allocate(device, bytes, stream);
+Maybe<TensorPtr> AllocateOn(const char* op, StreamIndex stream, size_t bytes, TensorMeta&& meta) {
+  Allocator* pool = JUST(GetAllocator(meta.device));
+  const MemoryRequest request{op, bytes, meta.device, &meta.shape, meta.dtype};
+  MemoryBlock* block = JUST(TakeMemory(pool, request, stream));
+  StorageRef storage = Storage::Own(pool, block, request, stream);
+  return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
 }
 
 }  // namespace
@@ -44,10 +44,7 @@ Maybe<TensorPtr> AllocateTensor(const char* op, const Shape& shape, DataType dty
 }
 
 Maybe<TensorPtr> AllocateTensorFor(const char* op, Stream* stream, size_t bytes, TensorMeta meta) {
-  StorageRef storage = JUST_MSG(AllocateOrWait(meta.device, bytes, stream->index()),
-                                "[{}] expects memory for a tensor of shape {} and dtype {}", op,
-                                meta.shape, DataTypeName(meta.dtype));
-  return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
+  return AllocateOn(op, stream->index(), bytes, std::move(meta));
 }
 
 Maybe<TensorPtr> AllocateHostTensor(const char* op, const Shape& shape, DataType dtype) {
@@ -55,8 +52,7 @@ Maybe<TensorPtr> AllocateHostTensor(const char* op, const Shape& shape, DataType
   TensorMeta meta;
   meta.SetContiguous(shape);
   meta.dtype = dtype;
-  StorageRef storage = JUST(AllocateOrWait(meta.device, static_cast<size_t>(bytes), kHostStream));
-  return MakeIntrusive<Tensor>(std::move(storage), std::move(meta));
+  return AllocateOn(op, kHostStream, static_cast<size_t>(bytes), std::move(meta));
 }
 
 }  // namespace oneflow

@@ -8,16 +8,24 @@
 namespace oneflow {
 
 Maybe<StorageRef> Storage::Allocate(Device device, size_t bytes, StreamIndex stream) {
-  Allocator* allocator = JUST(GetAllocator(device));
-  MemoryBlock* block = JUST(allocator->Allocate(bytes, stream));
-  auto* storage = new Storage(device, block->data, bytes);
+  Allocator* pool = JUST(GetAllocator(device));
+  MemoryBlock* block = JUST(pool->Allocate(bytes, stream));
+  return Own(pool, block, MemoryRequest{"storage", bytes, device}, stream);
+}
+
+StorageRef Storage::Own(Allocator* pool, MemoryBlock* block, const MemoryRequest& request,
+                        StreamIndex stream) {
+  auto* storage = new Storage(request.device, block->data, request.bytes);
   storage->block_ = block;
-  storage->allocator_ = allocator;
+  storage->allocator_ = pool;
   storage->home_ = stream;
   // Instructions of the memory's last owner may still be queued, and other streams and the host, who
   // may be the first to use it now, know of uses only by this record.
   storage->last_write_ = StreamPoint{block->home_use, stream};
   storage->AddRef();  // held by the group of handles, see DropHandle
+  if (request.bytes >= LiveMemory::kSmallestRecorded) {
+    storage->record_ = LiveMemory::Add(request, block->bytes, &storage->handles_);
+  }
   return StorageRef(storage);
 }
 
@@ -49,6 +57,7 @@ void Storage::FreeMemory() {
   // Memory of others goes back with this record, which queued instructions keep: an interrupt may
   // have ended the wait for one that still uses it.
   if (block_ == nullptr) { return; }
+  if (record_ != nullptr) { LiveMemory::Remove(record_); }
   const bool elsewhere = (last_write_.seq != 0 && last_write_.stream != home_) ||
                          (first_read_.seq != 0 && first_read_.stream != home_);
   if (!elsewhere && more_reads_.empty()) {

@@ -24,6 +24,7 @@
 #include "oneflow/common/maybe.h"
 #include "oneflow/core/device.h"
 #include "oneflow/device/allocator.h"
+#include "oneflow/device/live_memory.h"
 #include "oneflow/device/stream_clock.h"
 
 namespace oneflow {
@@ -38,6 +39,9 @@ class Storage : public RefCounted<Storage> {
 
   // Memory from the device's pool, at home on `stream`.
   static Maybe<StorageRef> Allocate(Device device, size_t bytes, StreamIndex stream);
+  // The same where `pool` has given `block` already. A large one is listed among the live tensors.
+  static StorageRef Own(Allocator* pool, MemoryBlock* block, const MemoryRequest& request,
+                        StreamIndex stream);
   // Memory of somebody else, visible to the host by nature.
   static StorageRef Import(Device device, void* data, size_t bytes, void* owner, ReleaseFn release);
   ~Storage();
@@ -89,6 +93,7 @@ class Storage : public RefCounted<Storage> {
   size_t bytes_;
   MemoryBlock* block_ = nullptr;
   Allocator* allocator_ = nullptr;
+  LiveMemory::Record* record_ = nullptr;  // of large memory
   StreamIndex home_ = 0;
   Device device_;
   Atomic<bool> host_visible_{false};

@@ -7,6 +7,7 @@
 #include "oneflow/common/thread.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/vm/in_flight.h"
+#include "oneflow/vm/take_memory.h"
 
 namespace oneflow {
 
@@ -64,8 +65,9 @@ class Scratch {
   Maybe<void> Provide(OpCall* call) {
     const size_t bytes = call->kernel->scratch(call->call);
     if (bytes == 0) { return Ok(); }
-    allocator_ = JUST(GetAllocator(call->stream->device()));
-    block_ = JUST(allocator_->Allocate(bytes, call->stream->index()));
+    const Device device = call->stream->device();
+    allocator_ = JUST(GetAllocator(device));
+    block_ = JUST(TakeMemory(allocator_, {call->op, bytes, device}, call->stream->index()));
     call->call.scratch = block_->data;
     call->call.scratch_bytes = bytes;
     return Ok();

@@ -76,7 +76,7 @@ class VmTest : public ::testing::Test {
  protected:
   void SetUp() override {
     static const bool registered = [] {
-      RegisterCpuAllocator();
+      CHECK_JUST(RegisterCpuAllocator());
       return true;
     }();
     ASSERT_TRUE(registered);

@@ -39,6 +39,9 @@ from oneflow._oneflow_internal import (  # noqa: E402
 from oneflow._version import __version__  # noqa: E402
 from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
+# Whose lines are not those of a user's program, where a report names the lines that made tensors.
+_oneflow_internal.set_package_folder(__path__[0] + "/")
+
 
 @_atexit.register
 def _leave() -> None:

@@ -103,7 +103,8 @@ PyObject* RaiseError(const ErrorPtr& error) {
   const StackContext* context = error->stack_context();
   const std::string forward = context == nullptr ? "" : TextOf(context->before());
   const std::string backward = context == nullptr ? "" : TextOf(context->after());
-  const std::string text = Text(error, stack);
+  std::string text = Text(error, stack);
+  if (!error->footer().empty()) { text += (text.back() == '\n' ? "" : "\n") + error->footer(); }
   PyObject* type = ExceptionType(error->kind());
   PyRef message = PyRef::Steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));

@@ -53,6 +53,9 @@ int SetData(PyObject* self, PyObject* value, void*);
 // py_function.cc: the base of autograd.Function.
 bool InitFunction(PyObject* module);
 
+// py_memory.cc.
+extern PyMethodDef kMemoryFunctions[];
+
 }  // namespace oneflow
 
 #endif  // ONEFLOW_API_PYTHON_METHODS_H_

@@ -43,34 +43,6 @@ void Unwrap(Maybe<void>&& result) {
   throw py::error_already_set();
 }
 
-py::dict MemoryStatsOf(Device device) {
-  const MemoryStats stats = Unwrap(GetAllocator(device))->Stats();
-  py::dict result;
-  result["allocated"] = stats.allocated;
-  result["allocated_peak"] = stats.allocated_peak;
-  result["reserved"] = stats.reserved;
-  result["reserved_peak"] = stats.reserved_peak;
-  result["limit"] = stats.limit;
-  result["allocations"] = stats.allocations;
-  result["cache_hits"] = stats.cache_hits;
-  py::list classes;
-  for (const MemoryStats::SizeClass& c : stats.size_classes) {
-    py::dict entry;
-    entry["block_bytes"] = c.block_bytes;
-    entry["in_use"] = c.in_use;
-    entry["cached"] = c.cached;
-    classes.append(entry);
-  }
-  result["size_classes"] = classes;
-  return result;
-}
-
-Device DeviceArgument(py::object device) {
-  const std::optional<Device> value = DeviceFromPython(device.ptr());
-  if (!value.has_value()) { throw py::error_already_set(); }
-  return *value;
-}
-
 void Sync() {
   Maybe<void> synced = Vm::Get()->Sync();
   lifetime::DrainDeferredReleases();
@@ -131,18 +103,11 @@ void SetNumThreads(int threads) {
   cpu::SetNumThreads(threads);
 }
 
-void BindMemory(py::module_& m) {
-  m.def("memory_stats", [](py::object device) { return MemoryStatsOf(DeviceArgument(device)); });
-  m.def("cpu_memory_stats", [] { return MemoryStatsOf(Device()); });
-  m.def("cpu_reset_peak", [] { Unwrap(GetAllocator(Device()))->ResetPeak(); });
-  m.def("cpu_empty_cache", [] { Unwrap(GetAllocator(Device()))->EmptyCache(); });
-  m.def("cuda_is_available", [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
-}
-
 void BindRuntime(py::module_& m) {
   m.def("sync", &Sync, "Waits for every op; raises the first failure that nobody has read.");
   m.def_submodule("eager").def("Sync", &Sync);
   m.def("set_vm_mode", &SetVmMode, "For tests: auto, inline, queued or random.");
+  m.def("cuda_is_available", [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
   m.def("set_num_threads", &SetNumThreads);
   m.def("get_num_threads", &cpu::NumThreads);
   m.def("manual_seed", [](py::int_ seed) {
@@ -175,6 +140,7 @@ bool Init(py::module_& m) {
   return InitNumpy() && InitErrors(module) && InitDtype(module) && InitDevice(module) &&
          InitSize(module) && InitGenerator(module) && InitTensor(module) && InitAutograd(module) &&
          InitFunction(module) && PyModule_AddFunctions(module, kDataFunctions) == 0 &&
+         PyModule_AddFunctions(module, kMemoryFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kGeneratedFunctions) == 0;
 }
 
@@ -192,7 +158,6 @@ extern "C" PYBIND11_EXPORT PyObject* PyInit__oneflow_internal() {
 PYBIND11_MODULE_EXEC(_oneflow_bindings, m) {
   oneflow::Unwrap(oneflow::CheckPlantedFault());
   if (!oneflow::ClaimProcess() || !oneflow::Init(m)) { throw py::error_already_set(); }
-  oneflow::BindMemory(m);
   oneflow::BindRuntime(m);
   oneflow::StartForPython();
 }

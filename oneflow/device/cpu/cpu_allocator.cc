@@ -7,6 +7,7 @@
 #include <new>
 
 #include "oneflow/common/planted_fault.h"
+#include "oneflow/device/byte_size.h"
 
 namespace oneflow {
 namespace cpu {
@@ -64,6 +65,11 @@ inline void CpuAllocator::Cache(Block* block) {
   Block** list = &pools_[block->home]->cached[block->size_class];
   block->next = *list;
   *list = block;
+}
+
+inline void CpuAllocator::Count(const Block& block, int64_t change) {
+  blocks_[block.size_class] += change;
+  block_bytes_[block.size_class] += change * static_cast<int64_t>(block.bytes);
 }
 
 void CpuAllocator::Free(MemoryBlock* memory, const StreamPoint* last_uses, int count) {
@@ -205,7 +211,7 @@ CpuAllocator::Block* CpuAllocator::NewLarge(size_t bytes, StreamIndex stream) {
   block->home = stream;
   block->size_class = static_cast<int16_t>(SizeClassOf(bytes));
   SpinLockHolder lock(&lists_);
-  ++blocks_[block->size_class];
+  Count(*block, 1);
   return block;
 }
 
@@ -253,7 +259,7 @@ CpuAllocator::Block* CpuAllocator::Carve(StreamPool* pool, int size_class, Strea
   block->slab = slab;
   slab->used += bytes;
   ++slab->blocks;
-  ++blocks_[size_class];
+  Count(*block, 1);
   return block;
 }
 
@@ -321,7 +327,7 @@ CpuAllocator::Block* CpuAllocator::Unlink(const Predicate& wanted) {
         *at = block->next;
         block->next = taken;
         taken = block;
-        --blocks_[c];
+        Count(*block, -1);
       }
     }
   }
@@ -425,11 +431,28 @@ ErrorPtr CpuAllocator::OutOfMemory(size_t bytes) {
       FormatBytes(reserved), FormatBytes(limit), budget_.reason(), advice);
 }
 
+void CpuAllocator::CountClasses(MemoryStats::SizeClass* classes) const {
+  const auto count = [&](const Block* list) {
+    for (const Block* b = list; b != nullptr; b = b->next) {
+      ++classes[b->size_class].cached;
+      classes[b->size_class].cached_bytes += static_cast<int64_t>(b->bytes);
+    }
+  };
+  count(pending_);
+  for (const StreamPool* pool : pools_) {
+    for (int c = 0; pool != nullptr && c < kNumSizeClasses; ++c) { count(pool->cached[c]); }
+  }
+  for (int c = 0; c < kNumSizeClasses; ++c) {
+    classes[c].block_bytes = static_cast<int64_t>(SizeOfClass(c));
+    classes[c].in_use = blocks_[c] - classes[c].cached;
+    classes[c].in_use_bytes = block_bytes_[c] - classes[c].cached_bytes;
+  }
+}
+
 MemoryStats CpuAllocator::Stats() const {
   MutexLock growing(&grow_mutex_);
-  int64_t blocks[kNumSizeClasses];
-  int64_t cached[kNumSizeClasses] = {};
   MemoryStats out;
+  MemoryStats::SizeClass classes[kNumSizeClasses] = {};
   {
     SpinLockHolder lock(&lists_);
     out.allocated = allocated_;
@@ -438,20 +461,16 @@ MemoryStats CpuAllocator::Stats() const {
     out.reserved_peak = reserved_peak_;
     out.allocations = allocations_;
     out.cache_hits = allocations_ - misses_;
-    std::copy(blocks_, blocks_ + kNumSizeClasses, blocks);
-    for (const StreamPool* pool : pools_) {
-      for (int c = 0; pool != nullptr && c < kNumSizeClasses; ++c) {
-        for (const Block* b = pool->cached[c]; b != nullptr; b = b->next) { ++cached[c]; }
-      }
+    CountClasses(classes);
+    for (const Slab* slab = slabs_; slab != nullptr; slab = slab->next) {
+      out.unsplit += static_cast<int64_t>(slab->bytes - slab->used);
     }
-    for (const Block* b = pending_; b != nullptr; b = b->next) { ++cached[b->size_class]; }
+  }
+  for (const MemoryStats::SizeClass& c : classes) {
+    if (c.in_use + c.cached > 0) { out.size_classes.push_back(c); }
   }
   out.limit = budget_.Limit(out.reserved, 0);
-  for (int c = 0; c < kNumSizeClasses; ++c) {
-    if (blocks[c] == 0) { continue; }
-    out.size_classes.push_back(
-        {static_cast<int64_t>(SizeOfClass(c)), blocks[c] - cached[c], cached[c]});
-  }
+  out.limit_source = budget_.reason();
   return out;
 }
 
@@ -478,10 +497,13 @@ CpuAllocator::~CpuAllocator() {
 
 }  // namespace cpu
 
-void RegisterCpuAllocator() {
+Maybe<void> RegisterCpuAllocator() {
   // Leaked on purpose: tensors may be freed after everything else has ended.
-  static auto* pool = new cpu::CpuAllocator(cpu::MemoryBudget::FromEnvironment());
+  static cpu::CpuAllocator* pool = nullptr;
+  if (pool != nullptr) { return Ok(); }
+  pool = new cpu::CpuAllocator(JUST(cpu::MemoryBudget::FromEnvironment()));
   RegisterAllocator(Device(DeviceType::kCPU, 0), pool);
+  return Ok();
 }
 
 }  // namespace oneflow

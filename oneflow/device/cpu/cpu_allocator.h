@@ -72,6 +72,8 @@ class CpuAllocator final : public Allocator {
   Block* TakeLarge(StreamPool* pool, size_t bytes) REQUIRES_LOCK(lists_);
   Block* TakeLargeFromIdleStream(size_t bytes, StreamIndex stream) REQUIRES_LOCK(lists_);
   void SweepPending() REQUIRES_LOCK(lists_);
+  void Count(const Block& block, int64_t change) REQUIRES_LOCK(lists_);
+  void CountClasses(MemoryStats::SizeClass* classes) const REQUIRES_LOCK(lists_);
   void Cache(Block* block) REQUIRES_LOCK(lists_);
   MemoryBlock* HandOut(Block* block, bool hit) REQUIRES_LOCK(lists_);
 
@@ -94,7 +96,8 @@ class CpuAllocator final : public Allocator {
   int64_t allocated_high_ GUARDED_BY(lists_) = 0;  // as the peak, never reset
   int64_t allocations_ GUARDED_BY(lists_) = 0;
   int64_t misses_ GUARDED_BY(lists_) = 0;
-  int64_t blocks_[kNumSizeClasses] GUARDED_BY(lists_) = {};  // in use, cached or pending
+  int64_t blocks_[kNumSizeClasses] GUARDED_BY(lists_) = {};       // in use, cached or pending
+  int64_t block_bytes_[kNumSizeClasses] GUARDED_BY(lists_) = {};  // of these
   int64_t reserved_ GUARDED_BY(lists_) = 0;
   int64_t reserved_peak_ GUARDED_BY(lists_) = 0;
   Slab* slabs_ GUARDED_BY(grow_mutex_) = nullptr;
@@ -103,8 +106,9 @@ class CpuAllocator final : public Allocator {
 
 }  // namespace cpu
 
-// Offers the process's pool as the allocator of cpu:0. Called once, by boot.
-void RegisterCpuAllocator();
+// Offers the process's pool as the allocator of cpu:0; a second call does nothing. ValueError when
+// the environment asks for a limit that cannot be read.
+Maybe<void> RegisterCpuAllocator();
 
 }  // namespace oneflow
 

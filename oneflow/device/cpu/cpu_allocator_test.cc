@@ -241,7 +241,7 @@ TEST_F(CpuAllocatorTest, ThreadsNeverShareABlock) {
 }
 
 TEST_F(CpuAllocatorTest, RegisteredPoolServesCpu0Only) {
-  RegisterCpuAllocator();
+  CHECK_JUST(RegisterCpuAllocator());
   Maybe<Allocator*> pool = GetAllocator(Device(DeviceType::kCPU, 0));
   ASSERT_TRUE(pool.ok());
   Maybe<MemoryBlock*> block = pool.value()->Allocate(10, a());

@@ -8,8 +8,6 @@
 #include <cstring>
 #include <string_view>
 
-#include "oneflow/common/format.h"
-
 namespace oneflow {
 namespace cpu {
 
@@ -115,36 +113,6 @@ int64_t ResidentAnonymousBytes() {
   long long shared = 0;
   if (std::sscanf(text.c_str(), "%lld %lld %lld", &total, &resident, &shared) != 3) { return 0; }
   return (resident - shared) * ::sysconf(_SC_PAGESIZE);
-}
-
-bool ParseBytes(const std::string& text, int64_t* bytes) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str()) { return false; }
-  std::string_view suffix = end;
-  double unit = 1;
-  constexpr std::string_view kUnits = "KMGT";
-  if (!suffix.empty() && suffix != "B") {
-    const size_t power = kUnits.find(static_cast<char>(suffix.front() & ~0x20));
-    if (power == std::string_view::npos) { return false; }
-    unit = static_cast<double>(int64_t{1} << (10 * (power + 1)));
-    suffix.remove_prefix(1);
-  }
-  const double value = number * unit;
-  if (!(suffix.empty() || suffix == "B" || suffix == "iB") || !(value > 0 && value < 0x1p62)) {
-    return false;
-  }
-  *bytes = static_cast<int64_t>(value);
-  return true;
-}
-
-std::string FormatBytes(int64_t bytes) {
-  constexpr const char* kNames[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) { return Format("{} bytes", bytes); }
-  double value = static_cast<double>(bytes) / 1024;
-  int unit = 0;
-  for (; value >= 1024 && unit < 5; ++unit) { value /= 1024; }
-  return Format("{:.2f} {}", value, kNames[unit]);
 }
 
 }  // namespace cpu

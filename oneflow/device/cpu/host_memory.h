@@ -26,13 +26,6 @@ HostMemory ReadHostMemory(const std::string& root = "");
 // Resident anonymous bytes of this process.
 int64_t ResidentAnonymousBytes();
 
-// Reads "1048576", "512K", "1.5G" (powers of 1024; K, M, G or T, and a B or iB after it).
-// False when the text says something else.
-bool ParseBytes(const std::string& text, int64_t* bytes);
-
-// "512 bytes", "1.50 MiB", "64.00 TiB".
-std::string FormatBytes(int64_t bytes);
-
 }  // namespace cpu
 }  // namespace oneflow
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "oneflow/common/env_var.h"
-#include "oneflow/common/log.h"
+#include "oneflow/device/byte_size.h"
 
 namespace oneflow {
 namespace cpu {
@@ -17,12 +17,12 @@ constexpr char kVariable[] = "ONEFLOW_CPU_MEMORY_LIMIT";
 MemoryBudget::MemoryBudget(int64_t configured)
     : configured_(configured), resident_before_(ResidentAnonymousBytes()) {}
 
-MemoryBudget MemoryBudget::FromEnvironment() {
+Maybe<MemoryBudget> MemoryBudget::FromEnvironment() {
   const std::string text = EnvString(kVariable, "");
   int64_t bytes = kNoLimit;
   if (!text.empty() && !ParseBytes(text, &bytes)) {
-    LogWarning("environment variable {}={} is ignored: expected bytes, such as 8G", kVariable,
-               text);
+    return ValueError("[memory] expects {} in bytes, such as 536870912, 512MiB or 2G, got '{}'",
+                      kVariable, text);
   }
   return MemoryBudget(bytes);
 }
@@ -48,7 +48,7 @@ void MemoryBudget::Refresh(int64_t reserved, int64_t grow) {
   reason_ = kVariable;
   if (with_ours(host.cgroup) < limit_) {
     limit_ = with_ours(host.cgroup);
-    reason_ = "the control group's memory";
+    reason_ = "the control group (cgroup)";
   }
   if (with_ours(host.machine) < limit_) {
     limit_ = with_ours(host.machine);

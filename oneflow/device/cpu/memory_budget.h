@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "oneflow/common/maybe.h"
 #include "oneflow/device/cpu/host_memory.h"
 
 namespace oneflow {
@@ -20,8 +21,9 @@ class MemoryBudget {
  public:
   // `configured`: kNoLimit when the user set none.
   explicit MemoryBudget(int64_t configured);
-  // Reads ONEFLOW_CPU_MEMORY_LIMIT.
-  static MemoryBudget FromEnvironment();
+  // Reads ONEFLOW_CPU_MEMORY_LIMIT. ValueError when it is no size: a limit that is not kept may cost
+  // the whole machine, so it is not ignored as other variables are.
+  static Maybe<MemoryBudget> FromEnvironment();
 
   // The limit for a pool that holds `reserved` bytes and wants `grow` more.
   int64_t Limit(int64_t reserved, int64_t grow);

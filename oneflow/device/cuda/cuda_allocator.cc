@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "oneflow/device/byte_size.h"
+
 namespace oneflow {
 namespace cuda {
 
@@ -27,13 +29,6 @@ size_t RoundUp(size_t bytes) {
 }
 
 bool Fits(size_t block, size_t wanted) { return block >= wanted && block <= wanted + wanted / 4; }
-
-std::string FormatBytes(int64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  if (bytes >= int64_t{1} << 30) { return Format("{:.2f} GiB", size / (1 << 30)); }
-  if (bytes >= int64_t{1} << 20) { return Format("{:.2f} MiB", size / (1 << 20)); }
-  return Format("{} bytes", bytes);
-}
 
 }  // namespace
 
@@ -185,12 +180,15 @@ MemoryStats CudaAllocator::Stats() const {
   MutexLock lock(&mutex_);
   MemoryStats out = stats_;
   out.limit = abandoned_ ? 0 : memory_->TotalBytes();
+  out.limit_source = "the device's memory";
   std::map<size_t, int64_t> free_blocks;
   for (const auto& [key, block] : cached_) { ++free_blocks[block->bytes]; }
   for (const Block* block : pending_) { ++free_blocks[block->bytes]; }
   for (const auto& [bytes, count] : blocks_) {
     const int64_t cached = free_blocks[bytes];
-    out.size_classes.push_back({static_cast<int64_t>(bytes), count - cached, cached});
+    const auto size = static_cast<int64_t>(bytes);
+    out.size_classes.push_back(
+        {size, count - cached, cached, (count - cached) * size, cached * size});
   }
   return out;
 }
