@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import importlib
-import linecache
 import pathlib
-import random
 import sys
-import zipfile
 from typing import Any
 
 import fuzz_support
 import stack_helpers
 import stack_testing
-from fuzz_programs import Place, Program, Writer
-
-_WAYS = ("file", "file", "file", "notebook", "notebook", "exec", "exec", "module", "zip")
+from fuzz_programs import Place, Program
+from fuzz_run import HAS_SOURCE, Runner
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,23 +56,23 @@ class Checker:
     """Runs programs in `folder`; counts the stacks compared, and lists what was wrong."""
 
     def __init__(self, folder: pathlib.Path) -> None:
-        self.folder = folder
+        self.runner = Runner(folder)
         self.checked = 0
         self.wrong: list[str] = []
 
     def run(self, seed: int) -> bool:
         """Writes, runs and checks one program; false when a stack was wrong."""
         before = len(self.wrong)
-        way = random.Random(seed).choice(_WAYS)
-        program = Writer(seed, self._name(seed, way)).program()
+        way, program = self.runner.write(seed)
         oracle = Oracle()
+        fuzz_support.use(stack_testing.record, stack_testing.mute)
         stack_testing.set_oracle(oracle)
         try:
-            self._run(program, seed, way)
+            self.runner.run(program, seed, way)
         finally:
             stack_testing.set_oracle(None)
             results = stack_testing.results()
-            self._forget(program)
+            self.runner.forget(program)
         recorded = collections.defaultdict(list)
         for tag, frames in results:
             recorded[tag].append(frames)
@@ -89,46 +84,6 @@ class Checker:
             for frames, expected in zip(stacks, oracle.stacks[tag], strict=True):
                 self._compare(seed, way, program, tag, frames, expected)
         return len(self.wrong) == before
-
-    def _name(self, seed: int, way: str) -> str:
-        names = {
-            "file": str(self.folder / f"program_{seed}.py"),
-            "module": str(self.folder / f"module_{seed}.py"),
-            "zip": str(self.folder / f"zip_{seed}.zip" / f"zipped_{seed}.py"),
-            "notebook": f"/tmp/ipykernel_1/{seed}.py",
-            "exec": f"<program {seed}>",
-        }
-        return names[way]
-
-    def _run(self, program: Program, seed: int, way: str) -> None:
-        text = program.files[program.main]
-        fuzz_support.SOURCES.update(program.files)
-        if way == "file" or way == "module":
-            pathlib.Path(program.main).write_text(text, encoding="utf-8")
-        if way == "notebook":
-            linecache.cache[program.main] = (len(text), None, text.splitlines(True), program.main)
-        if way == "zip":
-            with zipfile.ZipFile(self.folder / f"zip_{seed}.zip", "w") as archive:
-                archive.writestr(f"zipped_{seed}.py", text)
-        if way == "module" or way == "zip":
-            path = self.folder if way == "module" else self.folder / f"zip_{seed}.zip"
-            self._import(str(path), pathlib.Path(program.main).stem)
-        else:
-            exec(compile(text, program.main, "exec"), {"__name__": "program"})
-
-    def _import(self, path: str, name: str) -> None:
-        sys.path.insert(0, path)
-        importlib.invalidate_caches()
-        try:
-            importlib.import_module(name)
-        finally:
-            sys.path.remove(path)
-            sys.modules.pop(name, None)
-
-    def _forget(self, program: Program) -> None:
-        linecache.cache.pop(program.main, None)
-        for name in program.files:
-            fuzz_support.SOURCES.pop(name, None)
 
     def _compare(
         self,
@@ -153,7 +108,7 @@ class Checker:
             call = program.place(file, text)
             if not any(frame == _of_place(call, frame.function) for frame in rest):
                 self.wrong.append(f"{where}: no frame for the call {call}")
-        if way in ("file", "module", "notebook"):
+        if way in HAS_SOURCE:
             self._compare_source(where, program, frames)
 
     def _compare_source(self, where: str, program: Program, frames: list[tuple[Any, ...]]) -> None:

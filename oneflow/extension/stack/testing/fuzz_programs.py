@@ -72,7 +72,8 @@ class Writer:
         self.truths: dict[int, Truth] = {}
         self.numbers: Iterator[int] = itertools.count(1)
         self.budget = self.random.randint(4, 20)
-        self.in_event_loop = False
+        self.in_event_loop = False  # an event loop cannot run inside another
+        self.is_warm = False  # loops that run often do not nest
 
     def program(self) -> Program:
         """Writes it."""
@@ -151,14 +152,39 @@ def function(w: Writer, calls: Calls, depth: int) -> str:
     return _call(w, calls, depth, "def", "{}", ["return site"])
 
 
+def partially(w: Writer, calls: Calls, depth: int) -> str:
+    number = next(w.numbers)
+    text = f"partial(f{number},\n site={number})()"
+    w.define("def", f"f{number}", [*w.block((*calls, (w.file, text)), depth), "return site"])
+    return text
+
+
 def decorated(w: Writer, calls: Calls, depth: int) -> str:
     return _call(w, calls, depth, "@decorated\ndef", "{}", ["return site"])
 
 
 def generator(w: Writer, calls: Calls, depth: int) -> str:
-    outer = w.random.choice(["list({})", "sum({})", "max({},\n  default=0)"])
+    outer = w.random.choice(
+        ["list({})", "sum({})", "max({},\n  default=0)", "next({})", "{}.send(None)"]
+    )
     text = _call(w, calls, depth, "def", outer, ["yield site"])
     return f"len({text})" if outer == "list({})" else text
+
+
+def closed(w: Writer, calls: Calls, depth: int) -> str:
+    number = next(w.numbers)
+    caught, outer = w.random.choice(
+        [
+            ("except ValueError:", "g{0}.throw(ValueError())"),
+            ("finally:", "g{0}.close()"),
+            ("except GeneratorExit:", "g{0}.close()"),
+        ]
+    )
+    text = outer.format(number)
+    body = w.block((*calls, (w.file, text)), depth)
+    tail = ["yield site"] if "throw" in outer else []
+    w.define("def", f"f{number}", ["try:", "    yield 1", caught, *_indent(body), *tail])
+    return f"(lambda g{number}: [next(g{number}), {text}])(f{number}(site=0))"
 
 
 def delegating(w: Writer, calls: Calls, depth: int) -> str:
@@ -171,7 +197,6 @@ def delegating(w: Writer, calls: Calls, depth: int) -> str:
 
 
 def coroutine(w: Writer, calls: Calls, depth: int) -> str:
-    # An event loop cannot run inside another.
     in_loop = not w.in_event_loop and w.random.random() < 0.1
     number = next(w.numbers)
     start = f"g{number}(site={number})"
@@ -196,10 +221,40 @@ def async_comprehension(w: Writer, calls: Calls, depth: int) -> str:
     return text
 
 
+def async_forms(w: Writer, calls: Calls, depth: int) -> str:
+    number = next(w.numbers)
+    text = f"run(f{number}(site={number}))"
+    head = w.random.choice(["async with Later() as c:", "async for c in Later():"])
+    body = _indent(w.block((*calls, (w.file, text)), depth))
+    w.define("async def", f"f{number}", [head, *body, "return site"])
+    return text
+
+
+def gathered(w: Writer, calls: Calls, depth: int) -> str:
+    if w.in_event_loop:
+        return async_forms(w, calls, depth)
+    number = next(w.numbers)
+    w.in_event_loop = True
+    body = ["await Later()", *w.block((), depth), "await Later()", *w.block((), depth)]
+    w.in_event_loop = False
+    w.define("async def", f"f{number}", [*body, "return site"])
+    return f"gathered(f{number}, {number})"
+
+
 def threads(w: Writer, calls: Calls, depth: int) -> str:
     number = next(w.numbers)
+    outside, w.in_event_loop = w.in_event_loop, w.is_warm
     w.define("def", f"f{number}", [*w.block((), depth), "return site"])
-    return f"spawn(f{number}, {number})"
+    w.in_event_loop = outside
+    return f"{w.random.choice(['spawn', 'pooled'])}(f{number}, {number})"
+
+
+def observed(w: Writer, calls: Calls, depth: int) -> str:
+    number = next(w.numbers)
+    install = w.random.choice(["settrace", "setprofile"])
+    text = f"observed({install!r}, f{number}, {number})"
+    w.define("def", f"f{number}", [*w.block((*calls, (w.file, text)), depth), "return site"])
+    return text
 
 
 def recursion(w: Writer, calls: Calls, depth: int) -> str:
@@ -230,13 +285,22 @@ def method(w: Writer, calls: Calls, depth: int) -> str:
             ("def __getitem__(self, site):", f"K{number}()[{number}]"),
             ("def __contains__(self, site):", f"{number} in K{number}()"),
             ("def __init__(self):", f"K{number}()"),
+            ("def __getattr__(self, name):", f"K{number}().missing"),
+            ("def __len__(self):", f"len(K{number}())"),
+            ("def __bool__(self):", f"not K{number}()"),
+            ("def __lt__(self, site):", f"K{number}() < {number}"),
+            ("def __radd__(self, site):", f"{number} + K{number}()"),
+            ("def __matmul__(self, site):", f"K{number}()\n @ {number}"),
+            ("def __neg__(self):", f"- K{number}()"),
+            ("def __index__(self):", f"[7][K{number}()]"),
+            ("def __hash__(self):", f"hash(K{number}())"),
             ("@property\ndef p(self):", f"K{number}().p"),
             ("@staticmethod\ndef s(site):", f"K{number}.s({number})"),
             ("@classmethod\ndef c(cls, site):", f"K{number}.c(site={number})"),
         ]
     )
     body = w.block((*calls, (w.file, text)), depth)
-    last = "pass" if "__init__" in head else "return 0"
+    last = "pass" if "__init__" in head else "return False" if "bool" in head else "return 0"
     w.functions += [f"class K{number}:", *_indent([head, *_indent([*body, last])])]
     return f"({text})"
 
@@ -257,12 +321,17 @@ def executed(w: Writer, calls: Calls, depth: int) -> str:
 CALLS: list[Expression] = [
     function,
     function,
+    partially,
     decorated,
     generator,
+    closed,
     delegating,
     coroutine,
     async_comprehension,
+    async_forms,
+    gathered,
     threads,
+    observed,
     recursion,
     closure,
     method,
@@ -304,6 +373,21 @@ EXPRESSIONS: list[Expression] = [
     wrapped("({} and\n {})"),
     wrapped("(" + " " * 140 + "{})"),
     wrapped("[0, {},\n  1, {}]"),
+    wrapped("[[{} for _ in 'a'] for _ in range(2)]"),
+    wrapped("(lambda: [y for _ in (1,) if (y := {})])()"),
+    wrapped("{{**{{'k': {}}}, 'l': {}}}"),
+    wrapped("(lambda f: f())(lambda: {})"),
+    wrapped("(lambda a={}: a)()"),
+    wrapped("(0 <= {} <= {} + 10 ** 9)"),
+    wrapped("[1, 2, 3][: bool({})]"),
+    wrapped("max(*[{}, 0])"),
+    wrapped("(not {})"),
+    wrapped("('a'\n 'b' + str({}))"),
+    wrapped("re.sub('.', lambda m: str({}), 'ab')"),
+    wrapped("reduce(lambda a, b: {}, (1, 2, 3))"),
+    wrapped("[*filter(lambda _: bool({}), (1,))]"),
+    wrapped("any(bool({}) for _ in (1,) if {} + 1)"),
+    wrapped("[print(end=''), {}][1]"),
 ]
 if sys.version_info >= (3, 12):  # before, positions inside f-strings were not those of the text
     EXPRESSIONS += [wrapped("f'ü{{{}}}'")]
@@ -375,9 +459,74 @@ def asserted(w: Writer, calls: Calls, depth: int) -> list[str]:
     return [f"assert {w.record(calls)} >= 0, 'no'"]
 
 
+def warm_loop(w: Writer, calls: Calls, depth: int) -> list[str]:
+    if w.is_warm:
+        return for_loop(w, calls, depth)
+    outside = w.is_warm, w.in_event_loop
+    w.is_warm = w.in_event_loop = True  # event loops would take long
+    body = _indent(w.block(calls, depth + 1))
+    w.is_warm, w.in_event_loop = outside
+    return ["for turn in warm():", *body]
+
+
+def continued(w: Writer, calls: Calls, depth: int) -> list[str]:
+    return [f"value = 0 or \\\n  {w.expression(calls, depth)}"]
+
+
+def loop_else(w: Writer, calls: Calls, depth: int) -> list[str]:
+    other = _indent(w.block(calls, depth + 1))
+    return [f"for i in ({w.record(calls)}, 1):", "    continue", "else:", *other]
+
+
+def two_contexts(w: Writer, calls: Calls, depth: int) -> list[str]:
+    number = next(w.numbers)
+    enter = ["def __enter__(self):", *_indent([w.record(calls)])]
+    leave = ["def __exit__(self, *e):", *_indent([w.record(calls)])]
+    w.functions += [f"class K{number}:", *_indent([*enter, *leave])]
+    head = f"with (K{number}() as a,\n  K{number}() as b):"
+    return [head, *_indent(w.block(calls, depth + 1))]
+
+
+def finalizer(w: Writer, calls: Calls, depth: int) -> list[str]:
+    number = next(w.numbers)
+    body = w.block((), depth + 1)  # who drops the last reference is not said
+    w.functions += [f"class K{number}:", *_indent(["def __del__(self):", *_indent(body)])]
+    return [f"K{number}()"]
+
+
+def subclassed(w: Writer, calls: Calls, depth: int) -> list[str]:
+    number = next(w.numbers)
+    body = ["def __init_subclass__(cls, **k):", *_indent(w.block((), depth + 1))]
+    w.functions += [f"class K{number}:", *_indent(body)]
+    keyword = w.record(calls)
+    return [f"class C{number}(K{number}, key={keyword}):", "    pass"]
+
+
+def decorator(w: Writer, calls: Calls, depth: int) -> list[str]:
+    name = f"local{next(w.numbers)}"
+    first, second, annotation = w.record(calls), w.record(calls), w.record(calls)
+    head = [f"@passing({first})", f"@passing({second})", f"def {name}(a: {annotation} = 0):"]
+    return [*head, *_indent(w.block(calls, depth + 1)), f"{name}()"]
+
+
+def group(w: Writer, calls: Calls, depth: int) -> list[str]:
+    body = _indent(w.block(calls, depth + 1))
+    raised = "    raise ExceptionGroup('g', [ValueError(), KeyError()])"
+    return ["try:", raised, "except* ValueError:", *body, "except* KeyError:", "    pass"]
+
+
+def type_alias(w: Writer, calls: Calls, depth: int) -> list[str]:
+    number = next(w.numbers)
+    read = f"T{number}.__value__"
+    value = w.leaf((*calls, (w.file, read)), _MAX_DEPTH)
+    w.functions += [f"type T{number} = (1, {value})"]  # evaluated when it is first read
+    return [f"value = {read}"]
+
+
 STATEMENTS_WITHOUT_BLOCK: list[Statement] = [
     plain,
     plain,
+    continued,
     lines_of_one_frame,
     one_line,
     assignment,
@@ -393,4 +542,15 @@ STATEMENTS: list[Statement] = [
     match,
     class_body,
     local_function,
+    warm_loop,
+    warm_loop,
+    loop_else,
+    two_contexts,
+    finalizer,
+    subclassed,
+    decorator,
 ]
+if sys.version_info >= (3, 11):
+    STATEMENTS += [group]
+if sys.version_info >= (3, 12):
+    STATEMENTS += [type_alias]

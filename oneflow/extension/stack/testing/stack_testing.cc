@@ -111,6 +111,7 @@ class Worker {
 
 Worker* worker = nullptr;
 PyObject* oracle = nullptr;
+long muted = 0;
 
 std::string planted;
 
@@ -165,6 +166,7 @@ PyObject* Record(PyObject*, PyObject* tag_object) {
   const long tag = PyLong_AsLong(tag_object);
   if (tag == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
   const StackId id = CurrentStack();
+  if (muted > 0) { return PyLong_FromLong(tag); }
   if (planted == "one line for each frame") {
     RecordForgetful(tag, id);
   } else {
@@ -176,6 +178,11 @@ PyObject* Record(PyObject*, PyObject* tag_object) {
     Py_DECREF(result);
   }
   return PyLong_FromLong(tag);
+}
+
+PyObject* Mute(PyObject*, PyObject* more) {
+  muted += PyLong_AsLong(more);
+  return PyErr_Occurred() == nullptr ? PyLong_FromLong(muted) : nullptr;
 }
 
 PyObject* Results(PyObject*, PyObject*) {
@@ -362,6 +369,7 @@ PyMethodDef methods[] = {
     {"capture_without_gil", CaptureWithoutGil, METH_NOARGS, "What a thread outside Python gets."},
     {"nothing", Nothing, METH_NOARGS, "Does nothing, for timing."},
     {"record", Record, METH_O, "An op that fails in the background; returns its tag."},
+    {"mute", Mute, METH_O, "mute(1): record() captures only, until mute(-1)."},
     {"results", Results, METH_NOARGS, "[(tag, frames)] of all records, as the worker saw them."},
     {"set_oracle", SetOracle, METH_O, "Called as oracle(tag) below each record."},
     {"plant", Plant, METH_O, "Plants a fault by its name; an empty one removes it."},
