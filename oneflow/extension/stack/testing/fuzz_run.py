@@ -10,6 +10,7 @@ import py_compile
 import random
 import sys
 import zipfile
+from types import CodeType
 
 import fuzz_support
 from _pytest.assertion.rewrite import rewrite_asserts
@@ -87,7 +88,7 @@ class Runner:
             sys.modules.pop(name, None)
 
 
-def _code(text: str, name: str, way: str) -> object:
+def _code(text: str, name: str, way: str) -> CodeType:
     if way != "rewritten":
         return compile(text, name, "exec")
     tree = ast.parse(text)

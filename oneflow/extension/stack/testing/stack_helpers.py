@@ -28,7 +28,7 @@ def last(stack: int) -> tuple:
 def true_position(frame: FrameType) -> Position:
     """Where a frame is, as the interpreter's own objects say it."""
     code = frame.f_code
-    if not HAS_COLUMNS:
+    if sys.version_info < (3, 11):
         line = code.co_firstlineno if frame.f_lineno is None else frame.f_lineno
         return code.co_filename, code.co_name, line, -1, -1, -1
     positions = itertools.islice(code.co_positions(), frame.f_lasti // 2, None)
@@ -47,7 +47,7 @@ def true_stack(frame: FrameType | None) -> list[Position]:
 
 
 def check(stack: int, frame: FrameType) -> int:
-    """The id was captured on the line on which `frame` still is. For `check(capture(), getframe())`."""
+    """The id was captured on the line on which `frame` still is: `check(capture(), getframe())`."""
     seen = [f[:6] if HAS_COLUMNS else (*f[:3], -1, -1, -1) for f in st.resolve(stack)]
     expected = true_stack(frame)
     assert seen[:-1] == expected[:-1]

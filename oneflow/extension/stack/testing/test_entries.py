@@ -128,7 +128,8 @@ def test_a_debugger_that_jumps() -> None:
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
         if event == "line" and frame.f_code is jumping.__code__ and frame.f_lineno == first + 3:
-            frame.f_lineno = first + 4
+            debugged: Any = frame
+            debugged.f_lineno = first + 4
         return trace
 
     sys.settrace(trace)

@@ -78,8 +78,8 @@ def test_looking_for_source_runs_no_python_code() -> None:
         assert not calls
     finally:
         for table in tables:
-            for key in [key for key in table if isinstance(key, Key)]:
-                del table[key]
+            for foreign in [key for key in table if isinstance(key, Key)]:
+                del table[foreign]
         del linecache.cache[name]
 
 
