@@ -184,7 +184,7 @@ def closed(w: Writer, calls: Calls, depth: int) -> str:
     body = w.block((*calls, (w.file, text)), depth)
     tail = ["yield site"] if "throw" in outer else []
     w.define("def", f"f{number}", ["try:", "    yield 1", caught, *_indent(body), *tail])
-    return f"(lambda g{number}: [next(g{number}), {text}])(f{number}(site=0))"
+    return f"(lambda g{number}: len([next(g{number}), {text}]))(f{number}(site=0))"
 
 
 def delegating(w: Writer, calls: Calls, depth: int) -> str:
@@ -378,15 +378,15 @@ EXPRESSIONS: list[Expression] = [
     wrapped("{{**{{'k': {}}}, 'l': {}}}"),
     wrapped("(lambda f: f())(lambda: {})"),
     wrapped("(lambda a={}: a)()"),
-    wrapped("(0 <= {} <= {} + 10 ** 9)"),
+    wrapped("(0 <= bool({}) <= bool({}) + 1)"),
     wrapped("[1, 2, 3][: bool({})]"),
-    wrapped("max(*[{}, 0])"),
+    wrapped("max(*[bool({}), 0])"),
     wrapped("(not {})"),
     wrapped("('a'\n 'b' + str({}))"),
     wrapped("re.sub('.', lambda m: str({}), 'ab')"),
     wrapped("reduce(lambda a, b: {}, (1, 2, 3))"),
     wrapped("[*filter(lambda _: bool({}), (1,))]"),
-    wrapped("any(bool({}) for _ in (1,) if {} + 1)"),
+    wrapped("any(bool({}) for _ in (1,) if bool({}) + 1)"),
     wrapped("[print(end=''), {}][1]"),
 ]
 if sys.version_info >= (3, 12):  # before, positions inside f-strings were not those of the text
