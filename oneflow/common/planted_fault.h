@@ -27,6 +27,18 @@
   X(kMissingGpuAborts, "missing_gpu_aborts") \
   X(kBadIndexGivesZeros, "bad_index_gives_zeros") \
   X(kCheckJustInDestructor, "check_just_in_destructor") \
+  X(kStopDoesNotWakeStream, "stop_does_not_wake_stream") \
+  X(kDeadlineIgnored, "deadline_ignored") \
+  X(kUnreadErrorNotReported, "unread_error_not_reported") \
+  X(kFramesReadWithoutGil, "frames_read_without_gil") \
+  X(kDestructorThrowsOnceClosed, "destructor_throws_once_closed") \
+  X(kSyncInDestructorHangs, "sync_in_destructor_hangs") \
+  X(kLoaderWorkerNotEnded, "loader_worker_not_ended") \
+  X(kForkChildWaitsForThreads, "fork_child_waits_for_threads") \
+  X(kInterruptAborts, "interrupt_aborts") \
+  X(kSharedMemoryLeftBehind, "shared_memory_left_behind") \
+  X(kAdmissionStaysOpen, "admission_stays_open") \
+  X(kOwnerFreedWithoutGil, "owner_freed_without_gil") \
   /* end */
 // clang-format on
 

@@ -16,12 +16,7 @@ class Deadline {
  public:
   using Clock = SteadyClock;
 
-  static Deadline After(double seconds) {
-    // Bounded, so that the clock's arithmetic cannot overflow.
-    const double bounded = std::clamp(seconds, 0.0, kYear);
-    return Deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                       std::chrono::duration<double>(bounded)));
-  }
+  static Deadline After(double seconds);
   static Deadline Never() { return After(kYear); }
   // ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS from now, default 10.
   static Deadline ForShutdown();

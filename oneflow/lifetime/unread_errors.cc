@@ -1,6 +1,7 @@
 #include "oneflow/lifetime/unread_errors.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +11,7 @@
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/log.h"
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/lifetime/end_process.h"
 #include "oneflow/lifetime/fork_hooks.h"
 
@@ -56,6 +58,9 @@ std::string Render(const Error& error) {
 
 void AtExit(int status, void*) {
   if (InForkChild()) { return; }
+  if (FaultPlanted(Fault::kFramesReadWithoutGil)) { CurrentStack(); }
+  // Python has been finalized; the threads that it lets in meanwhile get the time to do harm.
+  if (FaultPlanted(Fault::kAdmissionStaysOpen)) { ::sleep(2); }
   std::fflush(nullptr);
   const std::string report = UnreadErrorReport();
   if (report.empty()) { return; }
@@ -69,6 +74,7 @@ void AtExit(int status, void*) {
 }  // namespace
 
 void RegisterRootFailure(const ErrorPtr& error) {
+  if (FaultPlanted(Fault::kUnreadErrorNotReported)) { return; }
   List& list = TheList();
   MutexLock lock(&list.mutex);
   DropRead(&list.errors);

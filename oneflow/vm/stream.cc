@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/lifetime/runtime_thread.h"
 
 namespace oneflow {
@@ -184,8 +185,10 @@ bool Stream::Stop(Clock::time_point deadline) {
   if (!Drain(deadline)) { return false; }
   {
     MutexLock lock(&mutex_);
-    stopping_.store(true, std::memory_order_relaxed);
-    work_.NotifyOne();
+    if (!FaultPlanted(Fault::kStopDoesNotWakeStream)) {
+      stopping_.store(true, std::memory_order_relaxed);
+      work_.NotifyOne();
+    }
   }
   thread_.join();
   stopping_.store(false, std::memory_order_relaxed);

@@ -1,9 +1,11 @@
 #include "oneflow/vm/vm.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/common/thread.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/vm/in_flight.h"
@@ -341,6 +343,9 @@ Maybe<void> Vm::AwaitCallsOn(const Storage& storage) {
 }
 
 Maybe<void> Vm::WaitForAll() {
+  if (stopped_.load(std::memory_order_acquire) && FaultPlanted(Fault::kSyncInDestructorHangs)) {
+    JUST(Stream::Wait({std::numeric_limits<uint64_t>::max(), 0}));  // nobody will ever get there
+  }
   const std::vector<StreamPoint> points = JUST(LastPoints());
   for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
   return Ok();
@@ -428,6 +433,11 @@ void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
     inline_call_ = nullptr;
   }
   inline_done_ = new CondVar;  // the old one remembers waiters that do not exist here
+  if (FaultPlanted(Fault::kForkChildWaitsForThreads)) {
+    streams_mutex_.Unlock();
+    issue_.Unlock();
+    return;
+  }
   for (auto& stream : streams_) {
     // Its thread does not exist here; the object is left where it is, and never used again.
     stream.release()->AbandonInChild(error);

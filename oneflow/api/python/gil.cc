@@ -6,10 +6,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "oneflow/common/host_hooks.h"
 #include "oneflow/common/log.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/lifetime/deadline.h"
 #include "oneflow/lifetime/late_exit.h"
 
@@ -24,6 +26,15 @@ thread_local bool given_away = false;  // by Release()
 
 [[noreturn]] void ParkForEver() {
   while (true) { pause(); }
+}
+
+// For the fault of coming back then; certain to be met, as the main thread waits for it.
+void AwaitFinalizing() {
+#if PY_VERSION_HEX < 0x030D0000
+  while (_Py_IsFinalizing() == 0) { usleep(50); }
+#else
+  while (Py_IsFinalizing() == 0) { usleep(50); }
+#endif
 }
 
 }  // namespace
@@ -51,7 +62,8 @@ void Gil::Acquire(void* state) {
   coming_back.fetch_add(1);
   if (admission_closed.load()) {
     coming_back.fetch_sub(1);
-    ParkForEver();
+    if (!FaultPlanted(Fault::kAdmissionStaysOpen)) { ParkForEver(); }
+    AwaitFinalizing();
   }
   PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   given_away = false;
@@ -60,6 +72,7 @@ void Gil::Acquire(void* state) {
 
 Maybe<void> Gil::PollSignals() {
   if (PyErr_CheckSignals() == 0) { return Ok(); }
+  DieIfPlanted(Fault::kInterruptAborts, SIGABRT);
   return MakeIntrusive<Error>(ErrorKind::kInterrupted, "interrupted by a signal");
 }
 

@@ -8,7 +8,9 @@
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/functional/generated/functional.h"
+#include "oneflow/lifetime/env.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -56,6 +58,9 @@ std::optional<DataType> FromNumpyType(PyArrayObject* array) {
 }
 
 void DropHandle(PyObject* capsule) {
+  if (FaultPlanted(Fault::kDestructorThrowsOnceClosed)) {
+    CHECK_JUST(lifetime::Env::Get()->CheckOpen("[numpy]"));
+  }
   delete static_cast<StorageRef*>(PyCapsule_GetPointer(capsule, "oneflow.storage"));
 }
 

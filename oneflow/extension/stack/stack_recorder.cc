@@ -12,6 +12,7 @@
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/mutex.h"
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/extension/stack/code_record.h"
 #include "oneflow/extension/stack/frame_cache.h"
 #include "oneflow/extension/stack/frame_layout.h"
@@ -63,7 +64,10 @@ class Recorder final : public StackSource {
 
   StackId Capture() override {
     PyThreadState* state = PyThreadState_GetUnchecked();
-    if (state == nullptr || state->interp != interpreter_) { return kNoStack; }
+    if (state == nullptr) {
+      return FaultPlanted(Fault::kFramesReadWithoutGil) ? CapturePublic() : kNoStack;
+    }
+    if (state->interp != interpreter_) { return kNoStack; }
 #if PY_VERSION_HEX < 0x030C0000
     // Up to 3.11 that is the thread that holds the GIL, whoever asks.
     if (state->thread_id != static_cast<unsigned long>(pthread_self())) { return kNoStack; }

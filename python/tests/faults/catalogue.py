@@ -29,6 +29,11 @@ class Row(NamedTuple):
 KILLERS = "python/tests/faults/test_killers.py"
 INTERPOSE = "python/tests/faults/test_interpose.py"
 
+EXIT = (
+    "python/tests/faults/test_exit_faults.py::test_a_plant_turns_it_red",
+    "python/tests/faults/exit_faults.py::EXIT_FAULTS",
+)
+
 _WATCH = "none: shows that whoever ends the process from our code is caught"
 
 CATALOGUE = (
@@ -74,5 +79,78 @@ CATALOGUE = (
         "destructors throw, which ends in std::terminate",
         "the record of a tensor that failed throws that error when it is destroyed",
         (f"{KILLERS}::test_a_plant_kills",),
+    ),
+    Row(
+        "stop_does_not_wake_stream",
+        "the process hangs at its exit, in the join of threads that wait for what nobody closed",
+        "a stream is joined without being told to stop; the deadline ends the process",
+        EXIT,
+    ),
+    Row(
+        "deadline_ignored",
+        "a hang at the exit lasts for ever",
+        "every deadline is a year away",
+        EXIT,
+    ),
+    Row(
+        "unread_error_not_reported",
+        "an op that failed in the background and was never read goes unnoticed, with status 0",
+        "root failures are not put on the list of unread errors",
+        EXIT,
+    ),
+    Row(
+        "frames_read_without_gil",
+        "with the stack getter on, each process died at exit: frames were read without the GIL",
+        "the C exit handler captures a stack, and the recorder does so without a thread state",
+        EXIT,
+    ),
+    Row(
+        "destructor_throws_once_closed",
+        "destructors throw when the session or the environment is gone",
+        "what frees the memory under a numpy view throws once the runtime is closed",
+        EXIT,
+    ),
+    Row(
+        "sync_in_destructor_hangs",
+        "a destructor waits for all ops after an abnormal exit, for threads that are gone",
+        "__del__ of an object of the package syncs after an uncaught exception, and a sync of the "
+        "closed runtime waits for a point that never passes",
+        EXIT,
+    ),
+    Row(
+        "loader_worker_not_ended",
+        "generators and DataLoader workers are alive at shutdown, and are waited for",
+        "a DataLoader does not tell its workers to end, and they are no daemons",
+        EXIT,
+    ),
+    Row(
+        "fork_child_waits_for_threads",
+        "fork after threads started: the child waits for threads that it does not have",
+        "the child keeps its parent's streams",
+        EXIT,
+    ),
+    Row(
+        "interrupt_aborts",
+        "Ctrl-C ends in an abort",
+        "a wait that an interrupt ends calls abort()",
+        EXIT,
+    ),
+    Row(
+        "shared_memory_left_behind",
+        "shared memory stays in the system after the process",
+        "the import makes a block that nobody removes; the package itself uses none yet",
+        EXIT,
+    ),
+    Row(
+        "admission_stays_open",
+        "threads come back for the GIL while Python finalizes, which ends them inside destructors",
+        "a daemon thread comes back for the GIL after the exit hook, when Python is finalizing",
+        EXIT,
+    ),
+    Row(
+        "owner_freed_without_gil",
+        "Python objects are released by worker threads that do not hold the GIL",
+        "the last reference to a numpy array is dropped where it is found, not deferred",
+        EXIT,
     ),
 )

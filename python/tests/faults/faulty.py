@@ -27,8 +27,9 @@ class Ended:
 
 
 def environment(fault: str | None, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """This process's environment for a program on the package with faults; None plants nothing."""
-    result = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE), *sys.path])}
+    """The environment of a program on the package with faults; None: on the one that users get."""
+    path = sys.path if fault is None else [str(PACKAGE), *sys.path]
+    result = {**os.environ, "PYTHONPATH": os.pathsep.join(path)}
     result.pop(VARIABLE, None)
     if fault is not None:
         result[VARIABLE] = fault
@@ -45,7 +46,7 @@ def run(
 
     Args:
         program: the text
-        fault: the name of the fault to plant, or None
+        fault: the name of the fault to plant, "none", or None for the package that users get
         more: further environment variables
         timeout: seconds; a program that takes longer is killed and has status -9
 

@@ -47,7 +47,7 @@ def missing(row: Row) -> list[str]:
             suite, _, test = name.partition(".")
             found = re.search(rf"TEST(_\w)?\({suite}, {test}\)", text)
         else:
-            found = re.search(rf"^def {name}\(", text, re.M)
+            found = re.search(rf"^(def {name}\(|{name} = )", text, re.M)
         if not found:
             result.append(red)
     return result

@@ -1,7 +1,7 @@
-"""Nothing that kills the process with OneFlow kills it here; with its fault planted, it does.
+"""What kills the process with OneFlow kills nothing here, until its fault is planted.
 
 Bad input of every entry is tried in python/tests/test_errors.py and, for each op of the table, in
-python/tests/ops/test_bad_input.py; test_interpose.py runs those under its watch.
+python/tests/ops/test_bad_input.py; test_watched.py runs those under its watch.
 """
 
 from __future__ import annotations

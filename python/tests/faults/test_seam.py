@@ -12,7 +12,7 @@ EXTENSION = Path(str(production._oneflow_internal.__file__))
 
 
 def test_a_program_runs_on_the_package_with_faults() -> None:
-    ended = faulty.run("print(flow.__file__, (flow.ones(2) + 1).tolist())")
+    ended = faulty.run("print(flow.__file__, (flow.ones(2) + 1).tolist())", "none")
     assert ended.stdout == f"{faulty.PACKAGE}/oneflow/__init__.py [2.0, 2.0]\n", ended.stderr
     assert (ended.status, ended.stderr) == (0, "")
 
