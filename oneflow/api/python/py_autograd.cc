@@ -22,6 +22,11 @@ PyCFunction Cast(PyCFunctionWithKeywords f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(f));
 }
 
+// For the collector: what owns a node, or a gradient, can be part of a cycle.
+void Track(PyObject* self) {
+  if (PyObject_GC_IsTracked(self) == 0) { PyObject_GC_Track(self); }
+}
+
 NodePtr NodeOf(const TensorPtr& tensor) {
   return NodePtr(static_cast<Node*>(tensor->autograd()->grad_fn.get()));
 }
@@ -175,7 +180,7 @@ PyObject* RegisterHook(PyObject* self, PyObject* callable) {
   new (&handle->node) IntrusivePtr<WeakNode>(GradientEdge(T(self)).node->Weak());
   handle->id = hook.id;
   AttachHook(T(self), std::move(hook));
-  if (PyObject_GC_IsTracked(self) == 0) { PyObject_GC_Track(self); }
+  Track(self);
   return reinterpret_cast<PyObject*>(handle);
 }
 
@@ -369,6 +374,7 @@ int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
   }
   if (wanted != 0 || tensor->autograd() != nullptr) {
     tensor->MutableAutograd()->requires_grad = wanted != 0;
+    Track(self);
   }
   return 0;
 }
@@ -402,6 +408,7 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   tensor->MutableAutograd()->grad = TensorValue(value);
+  Track(self);
   return 0;
 }
 

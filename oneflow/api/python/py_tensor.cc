@@ -25,7 +25,7 @@ int free_count = 0;
 // Nodes own hooks and other Python objects, which may own the wrapper.
 void TrackIfOnTape(PyObject* object) {
   const AutogradMeta* meta = TensorValue(object)->autograd();
-  if (meta == nullptr || (meta->grad_fn == nullptr && meta->accumulator == nullptr)) { return; }
+  if (meta == nullptr || (!meta->requires_grad && meta->accumulator == nullptr)) { return; }
   if (PyObject_GC_IsTracked(object) == 0) { PyObject_GC_Track(object); }
 }
 

@@ -4,8 +4,9 @@
 // ctx of an autograd.Function. The collector sees none of that, so that a hook whose closure holds
 // its own tensor would never die. VisitTape() tells it which Python objects die with a tensor.
 //
-// Only what one wrapper alone keeps alive is told of: parts of the tape that two live wrappers share
-// (two outputs of one Function, both held by its ctx) are not collected.
+// Only what one wrapper alone keeps alive is told of. So two outputs of one Function that its ctx
+// holds are not collected; and of a chain of results, each held by a hook of its own, a collection
+// takes the last one, the next collection the one before it.
 //
 // Thread safety: with the GIL held.
 #ifndef ONEFLOW_API_PYTHON_TAPE_GC_H_
