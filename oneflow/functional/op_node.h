@@ -23,6 +23,13 @@ class OpNode;
 // whose gradient is missing is nullptr (generated code returns early when all are).
 using BackwardFn = Maybe<void> (*)(const OpNode& node, const TensorTuple& dys, TensorTuple* dxs);
 
+// What the gradient of input `input` needs: bit i: input (output) i, as it was.
+struct GradientUse {
+  int input;
+  uint32_t inputs;
+  uint32_t outputs;
+};
+
 struct FunctionalOp {
   const OpDef* def;
   BackwardFn backward;    // nullptr: not differentiable (outputs do not require grad)
@@ -30,6 +37,10 @@ struct FunctionalOp {
   uint32_t save_outputs;  // bit i: output i is saved for backward
   uint32_t save_metas;    // bit i: only the meta of input i is saved
   uint32_t grad_inputs;   // bit i: the formula has a gradient for input i
+  // Of save_inputs and save_outputs, those are saved that a gradient which is wanted needs.
+  const GradientUse* uses;  // nullptr: not differentiable
+  int num_uses;
+  const char* const* input_names;  // of tensors, for messages; the only one of a list
 };
 
 class OpNode : public Node {
@@ -64,7 +75,8 @@ class OpNode : public Node {
     TensorPtr tensor;  // for an output: an alias without history (else the node owned itself)
     uint32_t version = 0;
   };
-  Maybe<TensorPtr> Unpack(const Saved& saved) const;
+  uint32_t Needed(uint32_t GradientUse::*mask) const;
+  Maybe<TensorPtr> Unpack(const Saved& saved, const char* kind, int i) const;
 
   const FunctionalOp* op_;
   int num_inputs_;

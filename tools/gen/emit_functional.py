@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.gen.cpp import BANNER, camel, definition, guard, helper_expression, names_in
-from tools.gen.formula import compile_backward, compile_composite
+from tools.gen.formula import Backward, compile_backward, compile_composite
 from tools.gen.signature import Param
 from tools.gen.table import Row
 
@@ -107,7 +107,7 @@ def _functional_op(row: Row, table: Mapping[str, Row]) -> str:
     if compiled.blocks:
         function = f"&{camel(row.name)}Backward"
         function_text = _backward_function(row, compiled.uses_attrs, compiled.blocks)
-        text = f"namespace {{\n\n{function_text}\n}}  // namespace\n\n"
+        text = f"namespace {{\n\n{function_text}\n{_uses(row, compiled)}}}  // namespace\n\n"
     masks = ", ".join(
         f"/*{name}=*/0x{value:x}"
         for name, value in [
@@ -117,8 +117,22 @@ def _functional_op(row: Row, table: Mapping[str, Row]) -> str:
             ("grad_inputs", compiled.grad_inputs),
         ]
     )
+    about = "nullptr, 0, nullptr"
+    if compiled.blocks:
+        about = f"k{camel(row.name)}Uses, {len(compiled.uses)}, k{camel(row.name)}Inputs"
     return text + (
-        f"const FunctionalOp {functional_op(row)} = {{&{definition(row)}, {function}, {masks}}};\n"
+        f"const FunctionalOp {functional_op(row)} = {{&{definition(row)}, {function}, {masks}, "
+        f"{about}}};\n"
+    )
+
+
+def _uses(row: Row, compiled: Backward) -> str:
+    """What each gradient needs saved, and the operands' names for messages."""
+    uses = ", ".join(f"{{{i}, 0x{inputs:x}, 0x{outs:x}}}" for i, inputs, outs in compiled.uses)
+    names = ", ".join(f'"{p.name}"' for p in row.signature.tensors)
+    return (
+        f"const GradientUse k{camel(row.name)}Uses[] = {{{uses}}};\n"
+        f"const char* const k{camel(row.name)}Inputs[] = {{{names}}};\n\n"
     )
 
 

@@ -39,6 +39,8 @@ class Backward:
     uses_attrs: bool = False
     blocks: list[tuple[int, int, list[str], str]] = field(default_factory=list)
     """For each gradient: its input, the output whose gradient it uses, statements, the result."""
+    uses: list[tuple[int, int, int]] = field(default_factory=list)
+    """For each gradient: its input, and masks of the inputs and outputs that it needs saved."""
 
 
 @dataclass
@@ -56,12 +58,17 @@ def compile_backward(row: Row, rows: Mapping[str, Row]) -> Backward:
             continue
         index = row.signature.input_index(name)
         compiler = _Backward(row, rows, out, name)
+        saved = out.save_inputs, out.save_outputs
+        out.save_inputs = out.save_outputs = 0
         value = compiler.visit(ast.parse(text, mode="eval").body)
         if value.kind != "tensor":
             raise compiler.error(f"`{text}` is no tensor")
         if len(compiler.dys) > 1:
             raise compiler.error("a formula may use the gradient of one output only")
         out.grad_inputs |= 1 << index
+        out.uses.append((index, out.save_inputs, out.save_outputs))
+        out.save_inputs |= saved[0]
+        out.save_outputs |= saved[1]
         dy = compiler.dys.pop() if compiler.dys else 0
         out.blocks.append((index, dy, compiler.statements, value.cpp))
     return out

@@ -33,6 +33,7 @@ def test_add_saves_metas_only() -> None:
 def test_mul_saves_both_operands() -> None:
     got = compiled("mul")
     assert (got.save_inputs, got.save_metas) == (0b11, 0b11)
+    assert got.uses == [(0, 0b10, 0), (1, 0b01, 0)]  # each gradient needs the other operand only
     index, dy, statements, result = got.blocks[0]
     assert (index, dy, result) == (0, 0, "t2")
     assert statements == [
@@ -45,6 +46,7 @@ def test_mul_saves_both_operands() -> None:
 def test_relu_saves_its_output() -> None:
     got = compiled("relu")
     assert (got.save_inputs, got.save_outputs) == (0, 0b1)
+    assert got.uses == [(0, 0, 0b1)]
 
 
 def test_nll_loss_saves_the_second_output_and_passes_attributes() -> None:
