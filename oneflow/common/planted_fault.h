@@ -39,6 +39,13 @@
   X(kSharedMemoryLeftBehind, "shared_memory_left_behind") \
   X(kAdmissionStaysOpen, "admission_stays_open") \
   X(kOwnerFreedWithoutGil, "owner_freed_without_gil") \
+  X(kStackLineOverwritten, "stack_line_overwritten") \
+  X(kStackSharedByThreads, "stack_shared_by_threads") \
+  X(kStackNamesBorrowed, "stack_names_borrowed") \
+  X(kStackFormatsWithGil, "stack_formats_with_gil") \
+  X(kStackSourceFromFilesOnly, "stack_source_from_files_only") \
+  X(kStackFrameHook, "stack_frame_hook") \
+  X(kStackInnermostFirst, "stack_innermost_first") \
   /* end */
 // clang-format on
 

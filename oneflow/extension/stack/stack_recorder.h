@@ -63,6 +63,10 @@ void UnlockStackRecorderAfterFork();
 // REQUIRES: the GIL.
 void EvictUnpinnedStacks();
 
+// What is registered instead of `recorder`: itself, but in tests of the tests, where it errs on request
+// (oneflow/common/planted_fault.h). REQUIRES: the GIL.
+StackSource* PlantRecorderFault(StackSource* recorder);
+
 }  // namespace oneflow
 
 #endif  // ONEFLOW_EXTENSION_STACK_STACK_RECORDER_H_

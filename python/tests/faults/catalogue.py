@@ -28,6 +28,7 @@ class Row(NamedTuple):
 
 KILLERS = "python/tests/faults/test_killers.py"
 INTERPOSE = "python/tests/faults/test_interpose.py"
+STACK = "python/tests/stack/test_stack_faults.py"
 
 EXIT = (
     "python/tests/faults/test_exit_faults.py::test_a_plant_turns_it_red",
@@ -152,5 +153,47 @@ CATALOGUE = (
         "Python objects are released by worker threads that do not hold the GIL",
         "the last reference to a numpy array is dropped where it is found, not deferred",
         EXIT,
+    ),
+    Row(
+        "stack_line_overwritten",
+        "all ops of a Python frame share one record, which names the line of the latest",
+        "the recorder keeps one id for each frame, whose stack each op overwrites",
+        (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
+        "stack_shared_by_threads",
+        "one current frame for all threads, so that their stacks interleave",
+        "an op gets the stack that another thread's op left",
+        (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
+        "stack_names_borrowed",
+        "file and function names are borrowed, and read after the code object has died",
+        "the recorder keeps borrowed code objects, and reads their names when it prints",
+        (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
+        "stack_formats_with_gil",
+        "a worker that formats a stack waits for the GIL",
+        "resolving a stack takes the GIL",
+        (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
+        "stack_source_from_files_only",
+        "source lines come from the file system only: none for notebooks and exec",
+        "frames whose file does not exist have no source line",
+        (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
+        "stack_frame_hook",
+        "a PEP 523 hook at each Python call, which also ends the interpreter's inlining of calls",
+        "installing the recorder installs a frame evaluation function that does nothing",
+        ("python/tests/stack/test_plain_python.py::test_a_frame_hook_is_noticed",),
+    ),
+    Row(
+        "stack_innermost_first",
+        "stacks are printed innermost frame first, unlike Python's",
+        "a resolved stack is reversed",
+        (f"{STACK}::test_a_fault_is_noticed",),
     ),
 )
