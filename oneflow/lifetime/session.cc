@@ -2,13 +2,19 @@
 
 #include <string>
 
+#include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/lifetime/lifetime_log.h"
 
 namespace oneflow {
 namespace lifetime {
 
 namespace {
+
+using interleave::Misordered;
+using interleave::OrderingFault;
+
 std::string NameOf(const std::string& graph) { return "graph '" + graph + "'"; }
+
 }  // namespace
 
 Session::Session(const Admission* admission, Closer* closer)
@@ -57,6 +63,10 @@ Maybe<GraphLease> Session::Acquire(const GraphHandle& handle) {
     return RuntimeError("{} is closed", NameOf(handle.name));
   }
   JUST(admission_->Check(NameOf(handle.name)));
+  if (Misordered(OrderingFault::kLooksBeforeLeasing)) {
+    mutex_.Unlock();
+    mutex_.Lock();
+  }
   ++found->second->leases;
   return GraphLease(this, found->second.get());
 }
@@ -101,7 +111,9 @@ void Session::CloseInJob(Deadline deadline) {
     if (!open_) { return; }
     open_ = false;
     last = generation_;
-    for (auto& [id, entry] : graphs_) { entry->closing = true; }
+    for (auto& [id, entry] : graphs_) {
+      entry->closing = !Misordered(OrderingFault::kClosesBeforeRefusing);
+    }
   }
   LogLifetime("close", "session", std::to_string(last));
   for (;;) {
@@ -131,7 +143,7 @@ void Session::CloseEntry(uint64_t id, Deadline deadline) {
     LogLifetime("close", "graph", entry->graph->name());
     closer_->EnterStep(NameOf(entry->graph->name()),
                        [entry] { return entry->graph->Unfinished(); });
-    idle = AwaitLeases(entry, deadline);
+    idle = Misordered(OrderingFault::kClosesUnderLease) || AwaitLeases(entry, deadline);
   }
   if (idle) { entry->graph->Close(deadline); }
   // Not closed in time: whoever waits ends the process, and until then nothing may be destroyed.

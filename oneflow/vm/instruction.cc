@@ -3,6 +3,7 @@
 #include <cstring>
 #include <exception>
 
+#include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/common/trace.h"
 #include "oneflow/vm/stream.h"
@@ -102,7 +103,8 @@ Instruction::Outcome Instruction::Skip(const ErrorPtr& poison) {
 Instruction::Outcome Instruction::Fail(const ErrorPtr& error) {
   error->set_stack(stack_, stack_context_.get());
   error->MarkPublished();
-  if (call_.on_failure == OnFailure::kPoison) {
+  const bool late = interleave::Misordered(interleave::OrderingFault::kPoisonsAfterAdvancing);
+  if (call_.on_failure == OnFailure::kPoison && !late) {
     for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
   }
   Tell(error);

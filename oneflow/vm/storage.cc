@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/mutex.h"
 #include "oneflow/common/planted_fault.h"
 
@@ -64,7 +65,8 @@ void Storage::FreeMemory() {
     // The pool must know of queued uses on the home stream too: they do not hold back reuse there,
     // but until they have passed the memory cannot go back to the system.
     const StreamPoint last{std::max(last_write_.seq, first_read_.seq), home_};
-    allocator_->Free(block_, &last, last.seq == 0 ? 0 : 1);
+    const bool unknown = interleave::Misordered(interleave::OrderingFault::kFreesBeforeCompletion);
+    allocator_->Free(block_, &last, last.seq == 0 || unknown ? 0 : 1);
   } else {
     FreeAcrossStreams();
   }

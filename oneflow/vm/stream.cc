@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/lifetime/runtime_thread.h"
 
@@ -13,6 +14,8 @@ namespace oneflow {
 namespace {
 
 using Clock = SteadyClock;
+using interleave::Misordered;
+using interleave::OrderingFault;
 
 // Long enough to bridge the gap between two ops of a Python program, short enough to burn nothing.
 constexpr auto kSpin = std::chrono::microseconds(20);
@@ -119,8 +122,10 @@ bool Stream::NextReady(uint64_t next) {
   const auto pushed = [&] { return pushed_.load(std::memory_order_acquire) >= next; };
   if (SpinUntil(kSpin, pushed)) { return true; }
   MutexLock lock(&mutex_);
-  sleeping_.store(true, std::memory_order_seq_cst);
+  const bool late = Misordered(OrderingFault::kSleepsBeforeSayingSo);
+  if (!late) { sleeping_.store(true, std::memory_order_seq_cst); }
   bool ready = pushed_.load(std::memory_order_seq_cst) >= next;
+  if (late) { sleeping_.store(true, std::memory_order_seq_cst); }
   while (!ready && !stopping_.load(std::memory_order_relaxed)) {
     work_.Wait(&mutex_);
     ready = pushed();
@@ -138,14 +143,19 @@ void Stream::Loop() {
     if (given_up.load(std::memory_order_relaxed)) {
       GiveUp(instruction.get());
     } else if (const Instruction::Outcome outcome = instruction->Execute(); outcome.error) {
+      if (Misordered(OrderingFault::kPoisonsAfterAdvancing)) {
+        StreamClock::Advance(index_, next);
+        instruction->Abandon(outcome.error);
+      }
       failed_(outcome.error, outcome.skipped ? Failure::kKeptTarget : Failure::kRoot);
     }
     running_op_.store(nullptr, std::memory_order_relaxed);
     running_.store(nullptr, std::memory_order_relaxed);
     // References are dropped before the point passes: who waited for the stream finds them gone.
     instruction.reset();
+    if (Misordered(OrderingFault::kNotifiesBeforeAdvancing)) { NotifyWaiters(index_, next); }
     StreamClock::Advance(index_, next);
-    NotifyWaiters(index_, next);
+    if (!Misordered(OrderingFault::kNotifiesBeforeAdvancing)) { NotifyWaiters(index_, next); }
     ++next;
   }
 }

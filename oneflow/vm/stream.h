@@ -77,7 +77,11 @@ class Stream {
   // The op that the thread is running, or nullptr: for the report of what did not finish.
   const char* running_op() const { return running_op_.load(std::memory_order_relaxed); }
 
+#ifdef ONEFLOW_MODEL_CHECK
+  static constexpr uint64_t kRunAhead = 2;  // so that a few instructions fill it
+#else
   static constexpr uint64_t kRunAhead = 2048;
+#endif
 
  private:
   Stream(Device device, const char* name, StreamIndex index, FailureFn failed);

@@ -5,6 +5,7 @@
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/host_hooks.h"
+#include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/common/thread.h"
 #include "oneflow/device/cpu/parallel.h"
@@ -88,6 +89,9 @@ void ClearOverwritten(const OpCall& call) {
   if (!call.overwrites) { return; }
   for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
 }
+
+using interleave::Misordered;
+using interleave::OrderingFault;
 
 constexpr auto kSignalPoll = std::chrono::milliseconds(50);
 
@@ -291,6 +295,10 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_fl
     issue_.Unlock();
     return pushed.error();
   }
+  if (Misordered(OrderingFault::kLaunchedBeforeRecorded)) {
+    issue_.Unlock();
+    issue_.Lock();
+  }
   const StreamPoint point = pushed.value();
   *issued = point;
   for (int i = 0; i < call.num_reads; ++i) { call.reads[i]->RecordRead(point); }
@@ -377,7 +385,8 @@ Maybe<std::vector<StreamPoint>> Vm::LastPoints() ONEFLOW_TSA_(no_thread_safety_a
 bool Vm::Stop(std::chrono::steady_clock::time_point deadline)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
   // From here on every new op runs inline; an op that was about to be queued holds the lock.
-  stopped_.store(true, std::memory_order_release);
+  const bool late = Misordered(OrderingFault::kStopsBeforeClosingQueues);
+  if (!late) { stopped_.store(true, std::memory_order_release); }
   issue_.Lock();
   bool all = AwaitInlineCall(deadline);
   issue_.Unlock();
@@ -388,6 +397,7 @@ bool Vm::Stop(std::chrono::steady_clock::time_point deadline)
     for (const auto& stream : streams_) { streams.push_back(stream.get()); }
   }
   for (Stream* stream : streams) { all = stream->Stop(deadline) && all; }
+  if (late) { stopped_.store(true, std::memory_order_release); }
   return all;
 }
 

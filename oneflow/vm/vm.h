@@ -84,6 +84,7 @@ class Vm {
   static constexpr double kInlineLimitNs = 10e3;
 
  private:
+  friend class VmPeer;  // empties it between two scenarios of the exhaustive scheduler
   Vm();
   static void OnFailure(const ErrorPtr& error, Stream::Failure failure);
   Maybe<void> LockIssue(InFlight* call = nullptr);

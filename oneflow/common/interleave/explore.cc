@@ -163,15 +163,16 @@ void Require(bool fact, const std::string& text) {
 }
 
 int Choose(int n) {
-  return Scheduler::Current()->Point({OpKind::kChoose, nullptr, nullptr, -1, n, Place()});
+  return Scheduler::Current()->Point({OpKind::kChoose, nullptr, nullptr, 0, n, Place()});
 }
 
-void Park() { Scheduler::Current()->Point({OpKind::kPark, nullptr, nullptr, -1, 1, Place()}); }
+void Park() { Scheduler::Current()->Point({OpKind::kPark, nullptr, nullptr, 0, 1, Place()}); }
 
 void Parallel(std::vector<std::function<void()>> bodies) {
   Scheduler* scheduler = Scheduler::Current();
-  for (auto& body : bodies) { scheduler->Start(std::move(body)); }
-  scheduler->Point({OpKind::kJoinAll, nullptr, nullptr, scheduler->current_thread(), 1, Place()});
+  ProcessSet started = 0;
+  for (auto& body : bodies) { started |= Only(scheduler->Start(std::move(body))); }
+  scheduler->Join(started, Place());
 }
 
 void NameThread(const std::string& name) { Scheduler::Current()->SetName(name); }

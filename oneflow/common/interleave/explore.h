@@ -91,9 +91,9 @@ struct Report {
   uint64_t schedules = 0;  // run to their end
   uint64_t redundant = 0;  // given up, as their class had been explored: the price of the reduction
   uint64_t steps = 0;
-  int longest = 0;  // steps in one schedule
-  int threads = 0;  // at most
-  double seconds = 0;
+  int longest = 0;     // steps in one schedule
+  int threads = 0;     // at most
+  double seconds = 0;  // of processor time
 
   bool passed() const { return failure == Failure::kNone; }
   // One line when it passed; all there is to know when not.

@@ -82,7 +82,7 @@ class ModelAtomic {
     if (scheduler == nullptr) { return; }
     if (!scheduler->Touch(object_)) { value_ = first_; }
     if (scheduler->IsHidden(place)) { return; }
-    scheduler->Point({kind, object_, nullptr, -1, 1, place});
+    scheduler->Point({kind, object_, nullptr, 0, 1, place});
   }
   const T& Note(const T& value) const {
     Scheduler* scheduler = Scheduler::Current();
@@ -124,7 +124,7 @@ class Plain {
     Scheduler* scheduler = Scheduler::Current();
     if (scheduler == nullptr) { return; }
     scheduler->Touch(object_);
-    scheduler->Point({kind, object_, nullptr, -1, 1, place});
+    scheduler->Point({kind, object_, nullptr, 0, 1, place});
   }
 
   Object* const object_ = Scheduler::NewObject("plain");

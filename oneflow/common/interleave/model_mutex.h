@@ -77,7 +77,7 @@ class CondVar {
     Scheduler* scheduler = Scheduler::Current();
     if (scheduler == nullptr) { return; }
     scheduler->Touch(object_);
-    scheduler->Point({kind, object_, nullptr, -1, 1, place});
+    scheduler->Point({kind, object_, nullptr, 0, 1, place});
   }
 
   interleave::Object* const object_ = Scheduler::NewObject("condition");

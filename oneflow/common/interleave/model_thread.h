@@ -58,7 +58,7 @@ class ModelThread {
 
   bool joinable() const { return index_ != kNone; }
   void join(Place place = Place::Here()) {
-    Scheduler::Current()->Join(index_, place);
+    Scheduler::Current()->Join(Only(index_), place);
     index_ = kNone;
   }
 
@@ -101,7 +101,7 @@ inline std::error_code StartThread(Thread* thread, std::function<void()> main) {
 
 inline void PauseSpinning(interleave::Place place = interleave::Place::Here()) {
   if (interleave::Scheduler* scheduler = interleave::Scheduler::Current()) {
-    scheduler->Point({interleave::OpKind::kPause, nullptr, nullptr, -1, 1, place});
+    scheduler->Point({interleave::OpKind::kPause, nullptr, nullptr, 0, 1, place});
   }
 }
 inline void PausePolling(std::chrono::nanoseconds,

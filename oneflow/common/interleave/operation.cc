@@ -21,7 +21,6 @@ const char* NameOf(OpKind kind) {
     case OpKind::kWritePlain: return "write";
     case OpKind::kDestroy: return "destroy";
     case OpKind::kJoin: return "join";
-    case OpKind::kJoinAll: return "join-all";
     case OpKind::kPause: return "pause";
     case OpKind::kPark: return "park";
     case OpKind::kChoose: return "choose";
@@ -47,7 +46,6 @@ Access AccessOf(const Op& op) {
     case OpKind::kUnlock: return Access::kRelease;
     case OpKind::kNone:
     case OpKind::kJoin:
-    case OpKind::kJoinAll:
     case OpKind::kPause:
     case OpKind::kPark:
     case OpKind::kChoose: return Access::kNone;

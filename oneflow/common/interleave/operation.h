@@ -71,18 +71,17 @@ enum class OpKind : uint8_t {
   kReadPlain,  // memory that needs other means of order
   kWritePlain,
   kDestroy,
-  kJoin,     // awaits the end of thread `thread`
-  kJoinAll,  // of all other threads
-  kPause,    // awaits a change of something that this thread has read
-  kPark,     // for ever
-  kChoose,   // one of `choices`
+  kJoin,    // awaits the end of `threads`
+  kPause,   // awaits a change of something that this thread has read
+  kPark,    // for ever
+  kChoose,  // one of `choices`
 };
 
 struct Op {
   OpKind kind = OpKind::kNone;
   Object* object = nullptr;
   Object* second = nullptr;
-  int thread = -1;
+  ProcessSet threads = 0;
   int choices = 1;
   Place place;
 };

@@ -14,15 +14,17 @@ namespace interleave {
 enum class OrderingFault : int {
   kNone,
   // vm
-  kLaunchedBeforeRecorded,  // an op is queued, and others may look, before its storages know of it
-  kSleepsBeforeSayingSo,    // a stream looks for work before it says that it is going to sleep
-  kPoisonAfterCompletion,   // a failed op is complete before its outputs are poisoned
-  kFreedBeforeCompletion,   // memory of somebody else is given back while a queued op uses it
-  kStopsBeforeQueueIsClosed,  // streams end while an op is still being queued
+  kLaunchedBeforeRecorded,    // an op is queued, and others look, before its storages know of it
+  kSleepsBeforeSayingSo,      // a stream looks for work before it says that it goes to sleep
+  kNotifiesBeforeAdvancing,   // who waits for an instruction is woken before it is complete
+  kPoisonsAfterAdvancing,     // a failed op is complete before its outputs are poisoned
+  kFreesBeforeCompletion,     // the pool does not hear of instructions that still use the memory
+  kStopsBeforeClosingQueues,  // streams end while an op can still be queued
   // lifetime
+  kClosesBeforeRefusing,  // a session closes graphs for which runs are still admitted
   kClosesUnderLease,      // a graph is closed while a run holds it
-  kAdmitsAfterLastLook,   // whether a graph is closed is looked up apart from taking the lease
-  kReportsBeforeJobEnds,  // a close returns before it is done
+  kLooksBeforeLeasing,    // that a graph is open is found out apart from taking the lease
+  kReportsBeforeDone,     // who waits for a close is told before it is done
 };
 
 #ifdef ONEFLOW_MODEL_CHECK

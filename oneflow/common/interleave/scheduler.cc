@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <exception>
 
 #include "oneflow/common/interleave/quarantine.h"
@@ -20,10 +21,7 @@ constexpr int kIdleWakes = 2;
 Scheduler* Scheduler::current_ = nullptr;
 
 Scheduler::Scheduler(const Options& options, const std::function<void()>& scenario)
-    : options_(options),
-      scenario_(scenario),
-      search_(options),
-      began_(std::chrono::steady_clock::now()) {
+    : options_(options), scenario_(scenario), search_(options), began_(std::clock()) {
   clock_object_.kind = "clock";
 }
 
@@ -48,8 +46,7 @@ Report Scheduler::RunAll() {
 
 Report Scheduler::Describe() const {
   Report report = report_;
-  const auto spent = std::chrono::steady_clock::now() - began_;
-  report.seconds = std::chrono::duration<double>(spent).count();
+  report.seconds = static_cast<double>(std::clock() - began_) / CLOCKS_PER_SEC;
   if (report.failure != Failure::kNone && report.failure != Failure::kTooMany) {
     report.trace = TraceText();
     report.schedule = ScheduleText(search_.steps());
@@ -187,12 +184,14 @@ Situation Scheduler::Look() const {
     if (Enabled(state)) { now.enabled |= Only(t); }
     if (!state.waiting && state.next.object != nullptr) {
       now.next[static_cast<size_t>(t)] = &state.next;
+      now.present |= Only(t);
     }
     if (!CanTimeOut(state)) { continue; }
     if (state.waiting) { now.enabled |= Only(kMaxThreads + t); }
     // What has just been notified could have timed out before: the search has to see that too.
     if (state.waiting || (state.notified_at > 0 && state.notified_at == search_.steps().size())) {
       now.next[static_cast<size_t>(kMaxThreads + t)] = &state.timeout;
+      now.present |= Only(kMaxThreads + t);
     }
   }
   return now;
@@ -203,8 +202,7 @@ bool Scheduler::Enabled(const ThreadState& state) const {
   switch (next.kind) {
     case OpKind::kLock: return next.object->holder < 0;
     case OpKind::kWake: return !state.waiting && next.object->holder < 0;
-    case OpKind::kJoin: return thread(next.thread).ended;
-    case OpKind::kJoinAll: return AllOthersEnded(next.thread);
+    case OpKind::kJoin: return AllEnded(next.threads);
     case OpKind::kPause: return state.pause_over || state.seen.empty() || Changed(state);
     case OpKind::kNone:
     case OpKind::kPark: return false;
@@ -216,9 +214,11 @@ bool Scheduler::CanTimeOut(const ThreadState& state) const {
   return state.timed ? state.timeouts < options_.timeouts : state.spurious < options_.spurious;
 }
 
-bool Scheduler::AllOthersEnded(int index) const {
+// A parked one is as good as ended.
+bool Scheduler::AllEnded(ProcessSet threads) const {
   for (int t = 0; t < num_threads_; ++t) {
-    if (t != index && !thread(t).ended && thread(t).next.kind != OpKind::kPark) { return false; }
+    const bool over = thread(t).ended || thread(t).next.kind == OpKind::kPark;
+    if (Has(threads, t) && !over) { return false; }
   }
   return true;
 }
@@ -232,9 +232,8 @@ int Scheduler::OutcomesOf(const Op& op) const {
 
 void Scheduler::TakeStep(int index) {
   const Op op = thread(index).next;
-  if (op.kind == OpKind::kJoin) { search_.clock(index).Join(search_.clock(op.thread)); }
-  if (op.kind == OpKind::kJoinAll) {
-    for (int t = 0; t < num_threads_; ++t) { search_.clock(index).Join(search_.clock(t)); }
+  for (int t = 0; t < num_threads_; ++t) {
+    if (Has(op.threads, t)) { search_.clock(index).Join(search_.clock(t)); }
   }
   if (op.kind == OpKind::kPause) { AfterPause(index); }
   const int outcomes = OutcomesOf(op);
@@ -410,7 +409,7 @@ void Scheduler::NoteValue(long long value) {
 void Scheduler::Lock(Object* mutex, Place place) {
   Touch(mutex);
   if (!IsHidden(place)) {
-    Point({OpKind::kLock, mutex, nullptr, -1, 1, place});
+    Point({OpKind::kLock, mutex, nullptr, 0, 1, place});
     return;
   }
   if (mutex->holder >= 0) { Fail(Failure::kMisuse, "a hidden mutex is held at a point"); }
@@ -422,14 +421,14 @@ void Scheduler::Lock(Object* mutex, Place place) {
 bool Scheduler::TryLock(Object* mutex, Place place) {
   Touch(mutex);
   const bool was_mine = mutex->holder == running_;
-  Point({OpKind::kTryLock, mutex, nullptr, -1, 1, place});
+  Point({OpKind::kTryLock, mutex, nullptr, 0, 1, place});
   return !was_mine && mutex->holder == running_;
 }
 
 void Scheduler::Unlock(Object* mutex, Place place) {
   Touch(mutex);
   if (!mutex->held_hidden) {
-    Point({OpKind::kUnlock, mutex, nullptr, -1, 1, place});
+    Point({OpKind::kUnlock, mutex, nullptr, 0, 1, place});
     return;
   }
   mutex->holder = -1;
@@ -444,17 +443,17 @@ bool Scheduler::Wait(Object* condition, Object* mutex, bool timed, std::chrono::
   ThreadState& self = thread(running_);
   self.timed = timed;
   self.deadline = now_ + limit;
-  Point({OpKind::kWait, condition, mutex, -1, 1, place});
-  Point({OpKind::kWake, mutex, nullptr, -1, 1, place});
+  Point({OpKind::kWait, condition, mutex, 0, 1, place});
+  Point({OpKind::kWake, mutex, nullptr, 0, 1, place});
   return !self.timed_out;
 }
 
-void Scheduler::Join(int index, Place place) {
-  Point({OpKind::kJoin, nullptr, nullptr, index, 1, place});
+void Scheduler::Join(ProcessSet threads, Place place) {
+  Point({OpKind::kJoin, nullptr, nullptr, threads, 1, place});
 }
 
 TimePoint Scheduler::Now(Place place) {
-  if (options_.timeouts > 0) { Point({OpKind::kLoad, &clock_object_, nullptr, -1, 1, place}); }
+  if (options_.timeouts > 0) { Point({OpKind::kLoad, &clock_object_, nullptr, 0, 1, place}); }
   return now_;
 }
 
@@ -473,7 +472,7 @@ void Scheduler::EndObject(Object* object, Place place) {
     return;
   }
   current_->Touch(object);
-  current_->Point({OpKind::kDestroy, object, nullptr, -1, 1, place});
+  current_->Point({OpKind::kDestroy, object, nullptr, 0, 1, place});
 }
 
 bool Scheduler::IsHidden(Place place) {

@@ -12,6 +12,7 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -62,7 +63,7 @@ class Scheduler {
             Place place);
 
   int Start(std::function<void()> main);
-  void Join(int thread, Place place);
+  void Join(ProcessSet threads, Place place);
   int current_thread() const { return running_; }
   uint64_t schedule_number() const { return schedule_; }
   TimePoint Now(Place place);
@@ -89,7 +90,7 @@ class Scheduler {
   Situation Look() const;
   bool Enabled(const ThreadState& thread) const;
   bool CanTimeOut(const ThreadState& thread) const;
-  bool AllOthersEnded(int thread) const;
+  bool AllEnded(ProcessSet threads) const;
   int OutcomesOf(const Op& op) const;
   void TakeStep(int thread);
   void TakeTimeout(int thread);
@@ -124,7 +125,7 @@ class Scheduler {
   int next_id_ = 0;
   std::vector<Object*> ended_objects_;
   std::vector<std::pair<const char*, bool>> hidden_;  // file: its verdict
-  std::chrono::steady_clock::time_point began_;
+  std::clock_t began_;
   Report report_;
 };
 

@@ -17,10 +17,11 @@ constexpr ProcessSet kAllThreads = Only(kMaxThreads) - 1;
 // FNV-1a over kinds and lines.
 uint64_t SignatureOf(const Situation& now) {
   uint64_t hash = 14695981039346656037ull;
-  for (const Op* next : now.next) {
-    const auto kind = next == nullptr ? 0u : static_cast<unsigned>(next->kind);
-    const auto line = next == nullptr ? 0u : static_cast<unsigned>(next->place.line);
-    hash = (hash ^ (line * 32 + kind)) * 1099511628211ull;
+  for (ProcessSet left = now.present; left != 0; left &= left - 1) {
+    const Op& next = *now.next[Index(Lowest(left))];
+    const auto what =
+        static_cast<unsigned>(next.place.line) * 32 + static_cast<unsigned>(next.kind);
+    hash = (hash ^ what ^ now.present) * 1099511628211ull;
   }
   return hash;
 }
@@ -125,12 +126,16 @@ void Search::Commit(int process, int choice, const Op& op) {
 // For each process: the last step that competes with what it is about to do, and that could have
 // come after it.
 void Search::FindRaces(const Situation& now) {
-  for (int p = 0; p < kMaxProcesses; ++p) {
+  for (ProcessSet left = now.present; left != 0; left &= left - 1) {
+    const int p = Lowest(left);
     const Op* next = now.next[Index(p)];
-    if (next == nullptr) { continue; }
     const VectorClock& known = clock(p);
     for (size_t i = steps_.size(); i > analysed_[Index(p)]; --i) {
       const Step& step = steps_[i - 1];
+      // Quickly past the many that touch something else.
+      if (step.op.object != next->object && step.op.second == nullptr && next->second == nullptr) {
+        continue;
+      }
       if (step.process == p || known.at[Index(step.process)] >= i) { continue; }
       if (!MayRace(step.op, *next)) { continue; }
       const bool plain = next->kind == OpKind::kReadPlain || next->kind == OpKind::kWritePlain;

@@ -35,7 +35,8 @@ struct Situation {
   // nullptr: nothing, or nothing whose order could be told.
   std::array<const Op*, kMaxProcesses> next{};
   ProcessSet enabled = 0;
-  int running = 0;  // the thread of the last step
+  ProcessSet present = 0;  // those that have something in `next`
+  int running = 0;         // the thread of the last step
 };
 
 class Search {

@@ -14,7 +14,8 @@ constexpr size_t kMaxLines = 400;  // the newest ones matter
 
 std::string PlaceText(Place place) {
   if (place.file == nullptr) { return ""; }
-  return std::string(place.file) + ":" + std::to_string(place.line);
+  const bool dotted = place.file[0] == '.' && place.file[1] == '/';
+  return std::string(place.file + (dotted ? 2 : 0)) + ":" + std::to_string(place.line);
 }
 
 std::string ObjectText(const Object* object, int id) {
@@ -25,7 +26,9 @@ std::string OpText(const Op& op, int id, int second_id) {
   std::string text = NameOf(op.kind);
   if (op.object != nullptr) { text += " " + ObjectText(op.object, id); }
   if (op.kind == OpKind::kWait) { text += " (" + ObjectText(op.second, second_id) + ")"; }
-  if (op.kind == OpKind::kJoin) { text += " T" + std::to_string(op.thread); }
+  for (int t = 0; t < kMaxThreads; ++t) {
+    if (Has(op.threads, t)) { text += " T" + std::to_string(t); }
+  }
   return text;
 }
 

@@ -1,0 +1,136 @@
+// The vm and several threads, in every order of their steps: issue, read, fail, delete, exit.
+#include <chrono>
+
+#include "oneflow/vm/model_vm_testlib.h"
+
+namespace oneflow {
+namespace {
+
+using VmInterleavings = ModelVmTest;
+
+constexpr auto kNever = std::chrono::steady_clock::time_point::max();
+
+// ---- issue and read
+
+// The second stream's op comes before the first's, or after it.
+void UseWhileAnotherIssues() {
+  ModelVm vm;
+  Stream* other = CHECK_JUST(vm->NewStream(Device(), "other"));
+  const StorageRef x = vm.Make();
+  const StorageRef y = vm.Make(other);
+  Parallel({[&] { vm.Set(x, 1); }, [&] { CHECK_JUST(vm.Issue(kAddOne, &x, y, 0, other)); }});
+  const int seen = vm.Read(y);
+  Require(seen == 1 || seen == 2, "one order or the other");
+}
+
+TEST_F(VmInterleavings, UseWhileAnotherIssues) {
+  Passes("use while another issues", UseWhileAnotherIssues);
+}
+
+TEST_F(VmInterleavings, FindsAnOpThatIsLaunchedBeforeItIsRecorded) {
+  Finds(OrderingFault::kLaunchedBeforeRecorded, Failure::kDataRace, "vm.cc", UseWhileAnotherIssues);
+}
+
+TEST_F(VmInterleavings, TwoIssuers) {
+  Passes("two issuers", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    const StorageRef y = vm.Make();
+    Parallel({[&] { CHECK_JUST(vm.Issue(kAddOne, &x, y)); }, [&] { vm.Set(x, 5); }});
+    const int sum = vm.Read(y);
+    Require(sum == 1 || sum == 6, "one order or the other");
+    Require(vm.Read(x) == 5, "the written value");
+  });
+}
+
+// One op runs inline when the stream is idle, and is queued when it is not.
+TEST_F(VmInterleavings, InlineBesideQueued) {
+  Passes("inline beside queued", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    Parallel({[&] { CHECK_JUST(vm.Issue(kAddOne, &x, x)); },
+              [&] { CHECK_JUST(vm.Issue(kAddOneNow, &x, x)); }});
+    Require(vm.Read(x) == 2, "both were added");
+  });
+}
+
+// ---- fail
+
+void FailAndRead() {
+  ModelVm vm;
+  const StorageRef x = vm.Make();
+  Parallel({[&] {
+              CHECK_JUST(vm.Issue(kFailing, nullptr, x));
+              Require(vm.Read(x) == -1, "the failed op's error");
+            },
+            [&] { static_cast<void>(vm->SyncRead(x.get())); }});
+}
+
+TEST_F(VmInterleavings, FailWhileAnotherReads) { Passes("fail while another reads", FailAndRead); }
+
+TEST_F(VmInterleavings, FindsPoisonAfterTheCompletion) {
+  Finds(OrderingFault::kPoisonsAfterAdvancing, Failure::kRequirement, "stream_clock", FailAndRead);
+}
+
+// A full overwrite takes the poison away, whoever looks at it meanwhile.
+TEST_F(VmInterleavings, OverwriteOfAFailure) {
+  Passes("overwrite of a failure", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    CHECK_JUST(vm.Issue(kFailing, nullptr, x));
+    Parallel({[&] { vm.Set(x, 3); },
+              [&] {
+                const int seen = vm.Read(x);
+                Require(seen == 3 || seen == -1, "the error, or the new value");
+              }});
+    Require(vm.Read(x) == 3, "no error is left");
+  });
+}
+
+// ---- delete
+
+void DeleteWhileQueued() {
+  ModelVm vm;
+  StorageRef x = vm.Make();
+  vm.Set(x, 1);
+  x = StorageRef();
+  const StorageRef y = vm.Make();  // the memory of x, perhaps
+  vm.Set(y, 7);
+  Require(vm.Read(y) == 7, "the new owner's value");
+}
+
+TEST_F(VmInterleavings, DeleteWhileQueued) { Passes("delete while queued", DeleteWhileQueued); }
+
+TEST_F(VmInterleavings, FindsMemoryThatIsFreedBeforeItsLastUse) {
+  Finds(OrderingFault::kFreesBeforeCompletion, Failure::kUseAfterEnd, "plain", DeleteWhileQueued);
+}
+
+// ---- exit
+
+void StopWhileIssuing() {
+  ModelVm vm;
+  const StorageRef x = vm.Make();
+  Parallel({[&] { vm.Set(x, 1); }, [&] { Require(vm->Stop(kNever), "in time"); }});
+  Require(!vm.stream()->HasThread(), "no thread is left");
+  Require(vm.Read(x) == 1, "the op has run, inline or queued");
+}
+
+TEST_F(VmInterleavings, StopWhileIssuing) { Passes("stop while issuing", StopWhileIssuing); }
+
+TEST_F(VmInterleavings, FindsStreamsThatEndTooEarly) {
+  Finds(OrderingFault::kStopsBeforeClosingQueues, Failure::kRequirement, "vm.cc", StopWhileIssuing);
+}
+
+TEST_F(VmInterleavings, WaitForAllAgainstStop) {
+  Passes("wait for all against stop", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    vm.Set(x, 1);
+    Parallel(
+        {[&] { CHECK_JUST(vm->WaitForAll()); }, [&] { Require(vm->Stop(kNever), "in time"); }});
+    Require(vm.Read(x) == 1, "the op has run");
+  });
+}
+
+}  // namespace
+}  // namespace oneflow
