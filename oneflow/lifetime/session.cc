@@ -35,10 +35,15 @@ size_t Session::num_graphs() const {
 }
 
 Maybe<GraphHandle> Session::AddGraph(std::unique_ptr<GraphResource> graph) {
-  JUST(admission_->Check(NameOf(graph->name())));
   GraphHandle handle;
   handle.name = graph->name();
   MutexLock lock(&mutex_);
+  // Under the lock: whoever closes admission takes it next, and closes what he finds.
+  JUST(admission_->Check(NameOf(handle.name)));
+  if (Misordered(OrderingFault::kAdmitsBeforeAdding)) {
+    mutex_.Unlock();
+    mutex_.Lock();
+  }
   if (!open_) {
     open_ = true;
     LogLifetime("create", "session", std::to_string(++generation_));

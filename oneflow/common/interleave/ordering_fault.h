@@ -22,6 +22,7 @@ enum class OrderingFault : int {
   kStopsBeforeClosingQueues,  // streams end while an op can still be queued
   // lifetime
   kClosesBeforeRefusing,  // a session closes graphs for which runs are still admitted
+  kAdmitsBeforeAdding,    // a graph is admitted, and joins its session once that may be closed
   kClosesUnderLease,      // a graph is closed while a run holds it
   kLooksBeforeLeasing,    // that a graph is open is found out apart from taking the lease
   kReportsBeforeDone,     // who waits for a close is told before it is done
