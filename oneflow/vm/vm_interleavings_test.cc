@@ -59,17 +59,27 @@ TEST_F(VmInterleavings, InlineBesideQueued) {
 void FailAndRead() {
   ModelVm vm;
   const StorageRef x = vm.Make();
-  Parallel({[&] {
-              CHECK_JUST(vm.Issue(kFailing, nullptr, x));
-              Require(vm.Read(x) == -1, "the failed op's error");
-            },
+  Parallel({[&] { CHECK_JUST(vm.Issue(kFailing, nullptr, x)); },
             [&] { static_cast<void>(vm->SyncRead(x.get())); }});
+  Require(vm.Read(x) == -1, "the failed op's error");
 }
 
 TEST_F(VmInterleavings, FailWhileAnotherReads) { Passes("fail while another reads", FailAndRead); }
 
 TEST_F(VmInterleavings, FindsPoisonAfterTheCompletion) {
   Finds(OrderingFault::kPoisonsAfterAdvancing, Failure::kRequirement, "stream_clock", FailAndRead);
+}
+
+TEST_F(VmInterleavings, FailureIsPassedOn) {
+  Passes("a failure is passed on", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    const StorageRef y = vm.Make();
+    CHECK_JUST(vm.Issue(kFailing, nullptr, x));
+    CHECK_JUST(vm.Issue(kAddOne, &x, y));
+    Require(vm.Read(y) == -1, "the first op's error");
+    Require(!vm->Sync().ok(), "and at the next sync");
+  });
 }
 
 // A full overwrite takes the poison away, whoever looks at it meanwhile.
