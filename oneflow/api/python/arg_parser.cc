@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "oneflow/api/python/call_python.h"
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
@@ -21,7 +22,7 @@ std::optional<int64_t> Int64FromPython(PyObject* object) {
   PyRef number;
   if (!PyLong_Check(object)) {
     if (IsTensor(object) || PyIndex_Check(object) == 0) { return std::nullopt; }
-    number = PyRef::Steal(PyNumber_Index(object));
+    number = PyRef::Steal(CallPython(PyNumber_Index, object));
     if (!number) {
       PyErr_Clear();
       return std::nullopt;
@@ -107,7 +108,7 @@ std::optional<Scalar> ScalarFromPython(PyObject* object) {
     if (!value.has_value()) { return std::nullopt; }
     return Scalar(*value);
   }
-  const double value = PyFloat_AsDouble(object);
+  const double value = CallPython(PyFloat_AsDouble, object);
   if (value == -1.0 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
     return std::nullopt;

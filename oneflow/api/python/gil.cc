@@ -24,10 +24,6 @@ std::atomic<int> coming_back{0};  // threads, other than the main one, that wait
 std::thread::id main_thread;
 thread_local bool given_away = false;  // by Release()
 
-[[noreturn]] void ParkForEver() {
-  while (true) { pause(); }
-}
-
 // For the fault of coming back then; certain to be met, as the main thread waits for it.
 void AwaitFinalizing() {
 #if PY_VERSION_HEX < 0x030D0000
@@ -39,10 +35,15 @@ void AwaitFinalizing() {
 
 }  // namespace
 
-// A thread that Python knows came from Python, and so has it unless it gave it away here. Python's
-// own PyGILState_Check() says yes to every thread once there was a sub-interpreter.
+void Gil::ParkForEver() {
+  while (true) { pause(); }
+}
+
+// PyGILState_Check() alone says yes to every thread once there was a sub-interpreter. Then at least
+// what Python does not know of has it not, nor who gave it away here.
 bool Gil::Held() {
-  return !given_away && Py_IsInitialized() != 0 && PyGILState_GetThisThreadState() != nullptr;
+  return !given_away && Py_IsInitialized() != 0 && PyGILState_GetThisThreadState() != nullptr &&
+         PyGILState_Check() != 0;
 }
 
 void* Gil::Release() {

@@ -25,6 +25,8 @@ class Gil {
   // Called by the exit hook, on the main thread with the GIL, which it lends to threads that wait for
   // it already. One that never gives it back is the end of the process: ExitLate(status).
   static void CloseAdmission(int status);
+  // What a thread does that must not have the GIL again.
+  [[noreturn]] static void ParkForEver();
   // In the child of a fork, on its only thread.
   static void ResetInChild();
   // Registers the above as the runtime's host hooks.

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <string>
 
+#include "oneflow/api/python/call_python.h"
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
@@ -109,7 +110,7 @@ TensorHook MakeHook(PyObject* callable) {
     const ScopedHostStack host_stack(context.get());
     PyRef argument = PyRef::Steal(WrapTensor(grad));
     if (!argument) { return TakePythonError(); }
-    PyRef result = PyRef::Steal(PyObject_CallOneArg(function.get(), argument.get()));
+    PyRef result = PyRef::Steal(CallPython(PyObject_CallOneArg, function.get(), argument.get()));
     if (!result) { return TakePythonError(); }
     if (result.get() == Py_None) { return TensorPtr(); }
     if (!IsTensor(result.get())) {

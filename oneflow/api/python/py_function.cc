@@ -1,6 +1,7 @@
 // AutogradFunctionBase.apply: runs a class's forward and puts a FunctionNode on the tape.
 #include <algorithm>
 
+#include "oneflow/api/python/call_python.h"
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_function_node.h"
@@ -78,10 +79,10 @@ class Application {
     const PyRef setup = PyRef::Steal(PyObject_GetAttrString(cls_.get(), "setup_context"));
     if (!forward || !setup) { return nullptr; }
     if (setup.get() != Py_None) {
-      PyRef result = PyRef::Steal(PyObject_Call(forward.get(), args_, nullptr));
+      PyRef result = PyRef::Steal(CallPython(PyObject_Call, forward.get(), args_, nullptr));
       if (!result) { return nullptr; }
-      const PyRef done = PyRef::Steal(
-          PyObject_CallFunctionObjArgs(setup.get(), ctx_.get(), args_, result.get(), nullptr));
+      const PyRef done = PyRef::Steal(CallPython(PyObject_CallFunctionObjArgs, setup.get(),
+                                                 ctx_.get(), args_, result.get(), nullptr));
       return done ? result.Release() : nullptr;
     }
     const Py_ssize_t count = PyTuple_GET_SIZE(args_);
@@ -91,7 +92,7 @@ class Application {
     for (Py_ssize_t i = 0; i < count; ++i) {
       PyTuple_SET_ITEM(all.get(), i + 1, PyRef::Borrow(PyTuple_GET_ITEM(args_, i)).Release());
     }
-    return PyObject_Call(forward.get(), all.get(), nullptr);
+    return CallPython(PyObject_Call, forward.get(), all.get(), nullptr);
   }
 
   PyObject* Finish(PyObject* result) {

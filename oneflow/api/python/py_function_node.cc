@@ -1,5 +1,6 @@
 #include "oneflow/api/python/py_function_node.h"
 
+#include "oneflow/api/python/call_python.h"
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/gil.h"
 #include "oneflow/api/python/py_types.h"
@@ -99,7 +100,8 @@ Maybe<void> FunctionNode::Apply(const TensorTuple& dys, TensorTuple* dxs) {
   if (!arguments) { return TakePythonError(); }
   const PyRef backward = PyRef::Steal(PyObject_GetAttrString(function_.get(), "backward"));
   if (!backward) { return TakePythonError(); }
-  const PyRef result = PyRef::Steal(PyObject_Call(backward.get(), arguments.get(), nullptr));
+  const PyRef result =
+      PyRef::Steal(CallPython(PyObject_Call, backward.get(), arguments.get(), nullptr));
   if (!result) { return TakePythonError(); }
   return TakeResults(result.get(), dxs);
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "oneflow/api/python/call_python.h"
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
@@ -198,7 +199,9 @@ PyObject* FromNumpy(PyObject*, PyObject* object) {
 // A copy of anything numpy can make an array of.
 PyObject* CopyOf(PyObject* data, std::optional<DataType> dtype) {
   const bool is_array = PyArray_Check(data) || PyArray_IsScalar(data, Generic);
-  PyRef array = PyRef::Steal(PyArray_FROM_OF(data, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED));
+  PyRef array = PyRef::Steal(CallPython([data] {  // __array__, or the items of a sequence
+    return PyArray_FROM_OF(data, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
+  }));
   if (!array) { return nullptr; }
   auto* raw = reinterpret_cast<PyArrayObject*>(array.get());
   std::optional<DataType> own = FromNumpyType(raw);
