@@ -24,8 +24,10 @@ from pathlib import Path
 _PR_SET_CHILD_SUBREAPER = 36
 _CORE_BYTES = 1 << 20  # a short dump is a dump
 _GRACE = 2.0  # for workers that notice by a closed pipe that their program is gone
-# Names of shared memory and semaphores that Python, or a framework, makes.
-_SHARED = re.compile(r"(psm_|pym-|sem\.|oneflow|torch_|wnsm_)")
+# Shared memory and semaphores that Python, or a framework, makes. The library's own has a process
+# in its name; the rest may be another program's, which will take it away within a moment.
+_SHARED = re.compile(r"psm_|pym-|sem\.|torch_|wnsm_|oneflow-(\d+)")
+_PATIENCE = 5.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +83,7 @@ def _beside_others(launch: Launch) -> Iterator[None]:
 def _run(launch: Launch, rng: random.Random) -> Ended:
     _prepare()
     ended = Ended()
-    shared = _shared_memory()
+    shared = shared_memory()
     started = time.monotonic()
     process = _spawn(launch)
     ended.hung = _drive(process.pid, launch, started + launch.limit, rng)
@@ -92,7 +94,7 @@ def _run(launch: Launch, rng: random.Random) -> Ended:
     ended.cpu = usage.ru_utime + usage.ru_stime
     ended.orphans, more = _reap(_GRACE)
     ended.cpu += more
-    ended.shared = _left_in_shared_memory(shared)
+    ended.shared = left_in_shared_memory(shared, process.pid, _PATIENCE)
     ended.stdout = (launch.folder / "stdout").read_text(errors="replace")
     ended.stderr = (launch.folder / "stderr").read_text(errors="replace")
     return ended
@@ -216,17 +218,26 @@ def _reap(grace: float) -> tuple[list[str], float]:
         time.sleep(0.005)
 
 
-def _shared_memory() -> set[str]:
+def shared_memory() -> set[str]:
+    """The names of what is in shared memory now."""
     try:
         return {name for name in os.listdir("/dev/shm") if _SHARED.match(name)}
     except FileNotFoundError:
         return set()
 
 
-def _left_in_shared_memory(before: set[str]) -> list[str]:
-    """New names that no process has open: those of other programs that run now are theirs."""
-    left = _shared_memory() - before
-    return sorted(name for name in left if not _in_use(f"/dev/shm/{name}"))
+def left_in_shared_memory(before: set[str], pid: int, patience: float) -> list[str]:
+    """New names: those of process `pid`, and those without a process that stay for `patience`
+    seconds while nobody has them open.
+    """
+    end = time.monotonic() + patience
+    while True:
+        left = {name: _SHARED.match(name) for name in shared_memory() - before}
+        own = [name for name, found in left.items() if found and found.group(1) == str(pid)]
+        others = [name for name, found in left.items() if found and found.group(1) is None]
+        if own or not others or time.monotonic() > end:
+            return sorted(own + [name for name in others if not _in_use(f"/dev/shm/{name}")])
+        time.sleep(0.05)
 
 
 def _in_use(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.exit.failure_rate import at_most, upper_bound
 from tests.exit.harness import CHECKS, VARIANTS, Variant, Verdict, rows, run_row, run_scenario
+from tests.exit.process import left_in_shared_memory, shared_memory
 from tests.exit.table import NUMBERS, PROGRAMS, SCENARIOS, Scenario
 
 CONTROLS = Path(__file__).parent / "controls"
@@ -77,6 +79,16 @@ def test_each_check_catches_what_it_is_for(name: str, status: int, checks: set[s
     assert verdict.checks() == checks, verdict
     assert verdict.ok == (not checks)
     assert ("threads: " in str(verdict)) == (name == "hangs")
+
+
+def test_shared_memory_without_a_process_in_its_name() -> None:
+    before = shared_memory()
+    path = Path(f"/dev/shm/psm_{os.getpid():x}")
+    with path.open("wb"):
+        assert path.name not in left_in_shared_memory(before, 0, 0.1), "somebody has it open"
+    assert path.name in left_in_shared_memory(before, 0, 0.1)
+    path.unlink()
+    assert path.name not in left_in_shared_memory(before, 0, 0.1)
 
 
 def test_every_check_has_a_control() -> None:

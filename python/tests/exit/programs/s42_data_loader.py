@@ -25,7 +25,6 @@ class Rows(Dataset[Any]):
 
 loader = DataLoader(Rows(), 4, num_workers=2, persistent_workers=way_out.case() == "persistent")
 iterator = iter(loader)
-first = next(iterator)
 if way_out.case() == "killed":
     try:
         list(iterator)
@@ -34,5 +33,6 @@ if way_out.case() == "killed":
         found = re.search(r"ended with signal \d+", str(error))
         print(found.group() if found else error)
 else:
+    first = next(iterator)
     print("first batch")
 way_out.pause()
