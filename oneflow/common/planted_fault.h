@@ -46,6 +46,13 @@
   X(kStackSourceFromFilesOnly, "stack_source_from_files_only") \
   X(kStackFrameHook, "stack_frame_hook") \
   X(kStackInnermostFirst, "stack_innermost_first") \
+  X(kVisibleNotAwaited, "visible_not_awaited") \
+  X(kFreedServesAtOnce, "freed_serves_at_once") \
+  X(kLastOwnerForgotten, "last_owner_forgotten") \
+  X(kPoisonNotSpread, "poison_not_spread") \
+  X(kInPlacePoisons, "in_place_poisons") \
+  X(kFailedMemoryLeaks, "failed_memory_leaks") \
+  X(kWaitsIgnoreSignals, "waits_ignore_signals") \
   /* end */
 // clang-format on
 

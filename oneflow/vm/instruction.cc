@@ -92,7 +92,7 @@ Instruction::Outcome Instruction::Execute() {
 
 Instruction::Outcome Instruction::Skip(const ErrorPtr& poison) {
   if (call_.on_failure == OnFailure::kSkip) { return {}; }
-  if (call_.on_failure == OnFailure::kPoison) {
+  if (call_.on_failure == OnFailure::kPoison && !FaultPlanted(Fault::kPoisonNotSpread)) {
     for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(poison); }
   }
   Tell(poison);
@@ -104,7 +104,8 @@ Instruction::Outcome Instruction::Fail(const ErrorPtr& error) {
   error->set_stack(stack_, stack_context_.get());
   error->MarkPublished();
   const bool late = interleave::Misordered(interleave::OrderingFault::kPoisonsAfterAdvancing);
-  if (call_.on_failure == OnFailure::kPoison && !late) {
+  const bool poisons = call_.on_failure == OnFailure::kPoison || FaultPlanted(Fault::kInPlacePoisons);
+  if (poisons && !late) {
     for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
   }
   Tell(error);

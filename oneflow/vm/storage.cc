@@ -22,7 +22,10 @@ StorageRef Storage::Own(Allocator* pool, MemoryBlock* block, const MemoryRequest
   storage->home_ = stream;
   // Instructions of the memory's last owner may still be queued, and other streams and the host, who
   // may be the first to use it now, know of uses only by this record.
-  storage->last_write_ = StreamPoint{block->home_use, stream};
+  const StreamPoint queued{block->home_use, stream};
+  if (!StreamClock::Passed(queued) && !FaultPlanted(Fault::kLastOwnerForgotten)) {
+    storage->last_write_ = queued;
+  }
   storage->AddRef();  // held by the group of handles, see DropHandle
   if (request.bytes >= LiveMemory::kSmallestRecorded) {
     storage->record_ = LiveMemory::Add(request, block->bytes, &storage->handles_);
@@ -57,7 +60,7 @@ void Storage::DropHandle() {
 void Storage::FreeMemory() {
   // Memory of others goes back with this record, which queued instructions keep: an interrupt may
   // have ended the wait for one that still uses it.
-  if (block_ == nullptr) { return; }
+  if (block_ == nullptr || (poisoned() && FaultPlanted(Fault::kFailedMemoryLeaks))) { return; }
   if (record_ != nullptr) { LiveMemory::Remove(record_); }
   const bool elsewhere = (last_write_.seq != 0 && last_write_.stream != home_) ||
                          (first_read_.seq != 0 && first_read_.stream != home_);
@@ -80,6 +83,7 @@ void Storage::FreeAcrossStreams() {
   note(last_write_);
   note(first_read_);
   for (const StreamPoint& point : more_reads_) { note(point); }
+  if (FaultPlanted(Fault::kFreedServesAtOnce)) { points.clear(); }
   allocator_->Free(block_, points.data(), static_cast<int>(points.size()));
 }
 

@@ -304,7 +304,7 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_fl
   for (int i = 0; i < call.num_reads; ++i) { call.reads[i]->RecordRead(point); }
   for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->RecordWrite(point); }
   issue_.Unlock();
-  if (!visible) { return Ok(); }
+  if (!visible || FaultPlanted(Fault::kVisibleNotAwaited)) { return Ok(); }
   in_flight->Begin();
   JUST(Stream::Wait(point));
   if (*error != nullptr) { return *error; }

@@ -29,6 +29,9 @@ class Row(NamedTuple):
 KILLERS = "python/tests/faults/test_killers.py"
 INTERPOSE = "python/tests/faults/test_interpose.py"
 STACK = "python/tests/stack/test_stack_faults.py"
+PLANTS = "python/tests/vm/test_plants.py"
+SIGNALS = "python/tests/vm/test_signals.py"
+SOAK = "python/tests/vm/test_soak.py"
 
 EXIT = (
     "python/tests/faults/test_exit_faults.py::test_a_plant_turns_it_red",
@@ -195,5 +198,47 @@ CATALOGUE = (
         "stacks are printed innermost frame first, unlike Python's",
         "a resolved stack is reversed",
         (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
+        "visible_not_awaited",
+        "none: `y = from_numpy(a) * 2; a[:] = 0` would be a race",
+        "an op on memory that Python can see returns before it is complete",
+        (f"{PLANTS}::test_random_programs_notice",),
+    ),
+    Row(
+        "freed_serves_at_once",
+        "none: other streams, and the host, get a block only after its last use",
+        "memory that the host wrote is free for the host again while queued ops read it",
+        (f"{PLANTS}::test_random_programs_notice",),
+    ),
+    Row(
+        "last_owner_forgotten",
+        "none: the same for memory that its home stream reused at once",
+        "who takes memory that queued ops still use does not wait for them",
+        (f"{PLANTS}::test_random_programs_notice",),
+    ),
+    Row(
+        "poison_not_spread",
+        "none: a value that was never computed must not look like one",
+        "what a failed op should have fed is left as it was, without an error",
+        (f"{PLANTS}::test_random_programs_notice",),
+    ),
+    Row(
+        "in_place_poisons",
+        "none: an op in place that fails leaves its target as it was",
+        "a failed op in place poisons its target",
+        (f"{PLANTS}::test_random_programs_notice",),
+    ),
+    Row(
+        "failed_memory_leaks",
+        "none: shows that the soak notices a leak",
+        "the memory of a failed op's result never goes back to the pool",
+        (f"{SOAK}::test_a_leak_is_noticed",),
+    ),
+    Row(
+        "waits_ignore_signals",
+        "none: Ctrl-C must end a wait",
+        "waits never look at pending signals",
+        (f"{SIGNALS}::test_a_wait_that_ignores_signals_is_noticed",),
     ),
 )
