@@ -61,6 +61,7 @@ class Expected:
     dtype: str = ""
     root: str = ""
     revives: bool = False  # ends the poison of the target's memory
+    target_visible: bool = False
 
 
 def promoted(a: Array, b: Array) -> np.dtype[Any]:
@@ -202,6 +203,7 @@ class Interpreter:
         others = [self.variables[name] for name in statement.ins[1:]]
         reads = [target, *others] if kind.reads_target else others
         self._note_failure(line, statement, reads, expected)
+        expected.target_visible = target.memory.visible
         expected.visible = expected.visible or target.memory.visible
         expected.unsure = expected.unsure or any(
             v.array.dtype != target.array.dtype or v.memory is target.memory for v in others

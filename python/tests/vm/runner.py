@@ -221,7 +221,7 @@ class Runner:
         made = self.prepared.expected[maker]
         dtype = getattr(flow, made.dtype)
         self.env[root] = flow.empty(tuple(made.shape), dtype=dtype)
-        if expected.visible:
+        if expected.target_visible:
             self.env[root].numpy()
         names = [root]
         for i in self.prepared.views.get(root, []):

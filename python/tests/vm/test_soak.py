@@ -42,7 +42,7 @@ def level() -> Level:
     gc.collect()
     with open("/proc/self/statm") as file:
         rss = int(file.read().split()[1]) * resource.getpagesize()
-    stats = vm.cpu_memory_stats()
+    stats = flow.cpu.memory_stats()
     return Level(rss, stats["allocated"], stats["reserved"])
 
 
