@@ -38,7 +38,7 @@ OpNode::OpNode(const FunctionalOp* op, const TensorPtr* inputs, int num_inputs, 
 
 OpNode::~OpNode() = default;
 
-uint32_t OpNode::Needed(uint32_t GradientUse::*mask) const {
+uint32_t OpNode::Needed(uint32_t GradientUse::* mask) const {
   uint32_t needed = 0;
   for (int i = 0; i < op_->num_uses; ++i) {
     if (NeedsGrad(op_->uses[i].input)) { needed |= op_->uses[i].*mask; }
@@ -47,7 +47,8 @@ uint32_t OpNode::Needed(uint32_t GradientUse::*mask) const {
 }
 
 void OpNode::SaveOutputs(const TensorPtr* outputs) {
-  const uint32_t needed = op_->def->num_inputs < 0 ? op_->save_outputs : Needed(&GradientUse::outputs);
+  const uint32_t needed =
+      op_->def->num_inputs < 0 ? op_->save_outputs : Needed(&GradientUse::outputs);
   for (int i = 0; i < op_->def->num_outputs; ++i) {
     if ((needed >> i & 1) == 0) { continue; }
     outputs_.resize(static_cast<size_t>(op_->def->num_outputs));
@@ -98,10 +99,11 @@ Maybe<TensorPtr> OpNode::Unpack(const Saved& saved, const char* kind, int i) con
   }
   const std::string number = Format("number {}", i);
   const bool named = kind == std::string_view("operand") && op_->def->num_inputs >= 0;
-  return RuntimeError("[{}] a tensor that backward needs was changed in place: {} {} of shape {} is "
-                      "at version {}, expected {}",
-                      name(), kind, named ? op_->input_names[i] : number.c_str(),
-                      saved.tensor->shape(), saved.tensor->storage()->version(), saved.version);
+  return RuntimeError(
+      "[{}] a tensor that backward needs was changed in place: {} {} of shape {} is "
+      "at version {}, expected {}",
+      name(), kind, named ? op_->input_names[i] : number.c_str(), saved.tensor->shape(),
+      saved.tensor->storage()->version(), saved.version);
 }
 
 }  // namespace oneflow

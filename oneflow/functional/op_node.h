@@ -75,7 +75,7 @@ class OpNode : public Node {
     TensorPtr tensor;  // for an output: an alias without history (else the node owned itself)
     uint32_t version = 0;
   };
-  uint32_t Needed(uint32_t GradientUse::*mask) const;
+  uint32_t Needed(uint32_t GradientUse::* mask) const;
   Maybe<TensorPtr> Unpack(const Saved& saved, const char* kind, int i) const;
 
   const FunctionalOp* op_;

@@ -1,14 +1,18 @@
 """What a capture costs: recorder on against off, and against PyTorch's CapturedTraceback.
 
-Prints nanoseconds for each capture: medians over rounds whose variants take turns, with quartiles.
-PyTorch is used where it can be imported, else its rows are left out. Run it on an idle machine:
+Prints nanoseconds of processor time for each capture: medians over rounds whose variants take
+turns, with quartiles; then what is promised beside what was measured, and a control, the same
+capture measured twice. PyTorch is measured in the same process, so it must be of the same Python version;
+its rows are left out where there is none. `--torch-python` is that of the other benchmarks.
 
-    tools/bazel run -c opt //oneflow/extension/stack/testing:cost
+    tools/bazel run //oneflow/extension/stack/testing:cost -- --torch-python PATH
 """
 
 from __future__ import annotations
 
 import _thread
+import argparse
+import dataclasses
 import importlib.util
 import json
 import os
@@ -23,8 +27,10 @@ from typing import Any
 
 import stack_testing as st
 
+from bench.harness import torch_env
+
 _DEPTHS = (3, 20)
-_ROUNDS = 15
+_ROUNDS = 31
 _CALLS = 4000
 
 Capture = Callable[..., Any]
@@ -55,7 +61,7 @@ def _check_depth(capture: Capture, arguments: tuple) -> float:
 
 def _in_place(capture: Capture, arguments: tuple) -> float:
     """ns for each call from ten lines of one frame, the frame's callers unchanged."""
-    begin = time.perf_counter_ns()
+    begin = time.thread_time_ns()
     for _ in range(_CALLS // 10):
         capture(*arguments)
         capture(*arguments)
@@ -67,7 +73,7 @@ def _in_place(capture: Capture, arguments: tuple) -> float:
         capture(*arguments)
         capture(*arguments)
         capture(*arguments)
-    return (time.perf_counter_ns() - begin) / (_CALLS // 10 * 10)
+    return (time.thread_time_ns() - begin) / (_CALLS // 10 * 10)
 
 
 def _five_new(capture: Capture, arguments: tuple) -> float:
@@ -88,10 +94,10 @@ def _five_new(capture: Capture, arguments: tuple) -> float:
     def fifth() -> None:
         capture(*arguments)
 
-    begin = time.perf_counter_ns()
+    begin = time.thread_time_ns()
     for _ in range(_CALLS):
         first()
-    return (time.perf_counter_ns() - begin) / _CALLS
+    return (time.thread_time_ns() - begin) / _CALLS
 
 
 def _plain_python() -> float:
@@ -100,11 +106,11 @@ def _plain_python() -> float:
     def function(a: int, b: int = 1) -> int:
         return a + b
 
-    begin = time.perf_counter_ns()
+    begin = time.thread_time_ns()
     value = 0
     for _ in range(_CALLS):
         value = function(value)
-    return (time.perf_counter_ns() - begin) / _CALLS
+    return (time.thread_time_ns() - begin) / _CALLS
 
 
 def _variants(with_torch: bool) -> dict[str, tuple[Capture, tuple]]:
@@ -145,7 +151,7 @@ def _measure(rounds: int, with_torch: bool) -> dict[str, list[float]]:
 
 def _row(name: str, values: list[float]) -> str:
     low, middle, high = statistics.quantiles(values, n=4)
-    return f"{name:42} {middle:8.1f}   [{low:.1f}, {high:.1f}]"
+    return f"{name:36} {middle:8.2f}   [{low:.2f}, {high:.2f}]"
 
 
 def _beyond_nothing(times: dict[str, list[float]]) -> None:
@@ -157,7 +163,8 @@ def _beyond_nothing(times: dict[str, list[float]]) -> None:
         print(_row(name, [a - b for a, b in zip(values, floor, strict=True)]))
 
 
-def _on_against_off(pairs: int) -> None:
+def _on_against_off(pairs: int) -> dict[str, list[float]]:
+    """On minus off, for each pair of processes; one measured after the other, in random order."""
     results: dict[str, dict[str, list[float]]] = {"0": {}, "1": {}}
     for _ in range(pairs):
         for setting in random.sample(["0", "1"], 2):
@@ -173,25 +180,103 @@ def _on_against_off(pairs: int) -> None:
             )
             for name, values in json.loads(run.stdout).items():
                 results[setting].setdefault(name, []).append(statistics.median(values))
-    for name, on in results["1"].items():
-        if name == "plain python" or name.endswith(" capture"):
-            off = results["0"][name]
-            print(_row(f"{name}, off", off))
-            print(_row(f"{name}, on minus off", [a - b for a, b in zip(on, off, strict=True)]))
+    return {
+        name: [a - b for a, b in zip(on, results["0"][name], strict=True)]
+        for name, on in results["1"].items()
+        if name == "plain python" or name.endswith(" capture")
+    }
+
+
+# ---- what is promised
+
+
+@dataclasses.dataclass(frozen=True)
+class Promise:
+    """A figure that must hold: at most, or at least, `limit`."""
+
+    text: str
+    values: list[float]
+    limit: float
+    at_most: bool = True
+
+    def row(self) -> str:
+        """The figure, its limit, and whether it holds."""
+        middle = statistics.median(self.values)
+        holds = middle <= self.limit if self.at_most else middle >= self.limit
+        words = f"{'at most' if self.at_most else 'at least'} {self.limit:g}"
+        return f"{_row(self.text, self.values)}   {words}: {'holds' if holds else 'MISSED'}"
+
+
+def _ratios(times: dict[str, list[float]], frames: str, variant: str) -> list[float]:
+    """`variant` beyond nothing over our capture beyond nothing, round by round."""
+    named = {v: times[f"20 {frames} {v}"] for v in ("nothing", "capture", variant)}
+    rounds = zip(named["nothing"], named["capture"], named[variant], strict=True)
+    return [(other - floor) / (ours - floor) for floor, ours, other in rounds]
+
+
+def _promises(times: dict[str, list[float]], on_off: dict[str, list[float]]) -> list[Promise]:
+    promises = [
+        Promise("on minus off, depth 20, ns", on_off["20 same capture"], 130),
+        Promise("on minus off, depth 3, ns", on_off["3 same capture"], 40),
+        Promise("on minus off, plain Python, ns", on_off["plain python"], 1.5),
+    ]
+    for variant in ("torch extract", "torch gather"):
+        if f"20 same {variant}" in times:
+            for frames, least in (("same", 1.3), ("five new", 2.0)):
+                ratios = _ratios(times, frames, variant)
+                promises.append(Promise(f"{variant} / ours, {frames}", ratios, least, False))
+    return promises
+
+
+def _control(times: dict[str, list[float]]) -> str:
+    """The same capture twice; where they differ, the machine was not fit for measuring."""
+    lines = []
+    for frames in ("same", "five new"):
+        ratios = _ratios(times, frames, "capture again")
+        off = abs(statistics.median(ratios) - 1)
+        verdict = "agrees" if off <= 0.1 else "HOST INVALID"
+        lines.append(f"{_row(f'control: again / ours, {frames}', ratios)}   {verdict}")
+    return "\n".join(lines)
+
+
+def _add_torch(flag: str | None) -> str:
+    """Makes PyTorch importable here; says which, or why not."""
+    found = torch_env.find_torch(flag)
+    if found.python is None:
+        return found.label()
+    ask = "import json, sys, sysconfig; print(json.dumps([sys.version_info[:2]"
+    ask += ", sysconfig.get_path('purelib')]))"
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    answer = subprocess.check_output([found.python, "-c", ask], env=environment)
+    version, folder = json.loads(answer)
+    if tuple(version) != sys.version_info[:2]:
+        return f"n/a (PyTorch is for Python {version[0]}.{version[1]})"
+    sys.path.append(folder)
+    return found.label()
 
 
 def main() -> None:
     """Measures, or with --child prints one process's times as JSON."""
-    if "--child" in sys.argv:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    torch_env.add_arguments(parser)
+    parser.add_argument("--rounds", type=int, default=_ROUNDS)
+    parser.add_argument("--pairs", type=int, default=9, help="of processes, on and off")
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    flags = parser.parse_args()
+    if flags.child:
         print(json.dumps(_measure(3, with_torch=False)))
         return
-    print(f"CPython {sys.version.split()[0]}, ns for each capture: median [quartiles]")
-    print("-- beyond a call that does nothing, one process, depth / frames / way")
-    times = _measure(_ROUNDS, with_torch=True)
+    torch = _add_torch(flags.torch_python)
+    print(f"CPython {sys.version.split()[0]}, {torch}; load before {os.getloadavg()[0]:.1f}")
+    times = _measure(flags.rounds, with_torch=True)
     print(f"public API: {st.stats()['public_api']}; distinct stacks: {st.stats()['stacks']}")
+    print("-- ns beyond a call that does nothing: depth, frames, way; median [quartiles]")
     _beyond_nothing(times)
-    print("-- recorder on against off, a process each")
-    _on_against_off(7)
+    print("-- what is promised")
+    for promise in _promises(times, _on_against_off(flags.pairs)):
+        print(promise.row())
+    print(_control(times))
+    print(f"load after {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":
