@@ -2,8 +2,8 @@
 
 Prints nanoseconds of processor time for each capture: medians over rounds whose variants take
 turns, with quartiles; then what is promised beside what was measured, and a control, the same
-capture measured twice. PyTorch is measured in the same process, so it must be of the same Python version;
-its rows are left out where there is none. `--torch-python` is that of the other benchmarks.
+capture measured twice. PyTorch is measured in the same process, so it must be of the same Python
+version; its rows are left out where there is none.
 
     tools/bazel run //oneflow/extension/stack/testing:cost -- --torch-python PATH
 """
