@@ -104,7 +104,8 @@ Instruction::Outcome Instruction::Fail(const ErrorPtr& error) {
   error->set_stack(stack_, stack_context_.get());
   error->MarkPublished();
   const bool late = interleave::Misordered(interleave::OrderingFault::kPoisonsAfterAdvancing);
-  const bool poisons = call_.on_failure == OnFailure::kPoison || FaultPlanted(Fault::kInPlacePoisons);
+  const bool poisons =
+      call_.on_failure == OnFailure::kPoison || FaultPlanted(Fault::kInPlacePoisons);
   if (poisons && !late) {
     for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
   }
