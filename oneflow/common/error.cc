@@ -9,12 +9,18 @@ const char* ErrorKindName(ErrorKind kind) {
     case ErrorKind::kIndex: return "IndexError";
     case ErrorKind::kRuntime: return "RuntimeError";
     case ErrorKind::kNotImplemented: return "NotImplementedError";
-    case ErrorKind::kOutOfMemory: return "OutOfMemoryError";
-    case ErrorKind::kInternal: return "InternalError";
-    case ErrorKind::kEnvironment: return "EnvironmentError";
+    case ErrorKind::kOutOfMemory: return "oneflow.OutOfMemoryError";
+    case ErrorKind::kInternal: return "oneflow.InternalError";
+    case ErrorKind::kEnvironment: return "OSError";
     case ErrorKind::kInterrupted: return "Interrupted";
   }
   return "Error";
+}
+
+std::string_view BracketedName(std::string_view message) {
+  const size_t end = message.find(']');
+  if (message.empty() || message[0] != '[' || end == std::string_view::npos) { return {}; }
+  return message.substr(1, end - 1);
 }
 
 Error::~Error() {
@@ -29,6 +35,17 @@ void Error::set_stack(StackId stack) {
     if (stack_ != kNoStack) { source->Unpin(stack_); }
   }
   stack_ = stack;
+}
+
+void Error::Rename(std::string_view op) {
+  if (from_kernel_ || published() || kind_ == ErrorKind::kInterrupted) { return; }
+  const std::string_view old = BracketedName(message_);
+  if (old.empty()) {
+    message_ = Format("[{}] {}", op, message_);
+  } else {
+    message_.replace(1, old.size(), op);
+  }
+  op_ = op;
 }
 
 std::string Error::Describe() const {

@@ -36,7 +36,11 @@ enum class ErrorKind {
   kInterrupted,  // the host language has an exception pending already (a signal handler raised)
 };
 
+// As a traceback of Python names it.
 const char* ErrorKindName(ErrorKind kind);
+
+// The name in the brackets that a message begins with; empty where there is none.
+std::string_view BracketedName(std::string_view message);
 
 struct ErrorFrame {
   const char* file;
@@ -62,6 +66,9 @@ class Error : public RefCounted<Error> {
 
   void set_op(std::string_view op) { op_ = op; }
   void set_footer(std::string text) { footer_ = std::move(text); }
+  // An op that is made of other ops puts its own name, the one that the user called, into what they
+  // refused. What a kernel said stays as it is: it is to read the same wherever the kernel ran.
+  void Rename(std::string_view op);
   // Pins the stack for the life of the error.
   void set_stack(StackId stack);
   void set_stack(StackId stack, const StackContext* context) {
@@ -71,11 +78,16 @@ class Error : public RefCounted<Error> {
   void AddFrame(const char* file, int line, const char* expression) {
     frames_.push_back({file, line, expression});
   }
-  void PrependMessage(const std::string& text) { message_ = text + message_; }
+  // Nothing, once it is published: every reader gets the same text.
+  void PrependMessage(const std::string& text) {
+    if (!published()) { message_ = text + message_; }
+  }
 
   // An error is unread until it was raised to the user, or printed for him.
   void MarkRead() const { read_.store(true, std::memory_order_relaxed); }
   bool read() const { return read_.load(std::memory_order_relaxed); }
+  // A kernel failed; else its arguments were refused.
+  void MarkFromKernel() { from_kernel_ = true; }
   // From here on other threads may hold the error, and it takes no more frames.
   void MarkPublished() const { published_.store(true, std::memory_order_release); }
   bool published() const { return published_.load(std::memory_order_acquire); }
@@ -91,6 +103,7 @@ class Error : public RefCounted<Error> {
   StackId stack_ = kNoStack;
   StackContextPtr stack_context_;
   std::vector<ErrorFrame> frames_;
+  bool from_kernel_ = false;
   mutable std::atomic<bool> read_{false};
   mutable std::atomic<bool> published_{false};
 };

@@ -14,9 +14,9 @@ TEST(ErrorTest, MakersSetKindAndMessage) {
       {IndexError("[{}] {}", "add", 1), "IndexError"},
       {RuntimeError("[{}] {}", "add", 1), "RuntimeError"},
       {NotImplementedError("[{}] {}", "add", 1), "NotImplementedError"},
-      {OutOfMemoryError("[{}] {}", "add", 1), "OutOfMemoryError"},
-      {InternalError("[{}] {}", "add", 1), "InternalError"},
-      {EnvironmentError("[{}] {}", "add", 1), "EnvironmentError"}};
+      {OutOfMemoryError("[{}] {}", "add", 1), "oneflow.OutOfMemoryError"},
+      {InternalError("[{}] {}", "add", 1), "oneflow.InternalError"},
+      {EnvironmentError("[{}] {}", "add", 1), "OSError"}};
   for (const auto& [error, name] : kMade) {
     EXPECT_STREQ(ErrorKindName(error->kind()), name);
     EXPECT_EQ(error->message(), "[add] 1");
@@ -34,6 +34,37 @@ TEST(ErrorTest, OnlyABugOfOursShowsFramesAndAsksForAReport) {
   ErrorPtr mistake = ValueError("expects 1");
   mistake->AddFrame("vm.cc", 12, "JUST(Issue())");
   EXPECT_EQ(mistake->Describe(), "expects 1");
+}
+
+TEST(ErrorTest, AnOpPutsItsNameIntoWhatTheOpsInsideRefused) {
+  ErrorPtr error = ValueError("[full] expects a size, got -1");
+  error->Rename("ones");
+  EXPECT_EQ(error->message(), "[ones] expects a size, got -1");
+  EXPECT_EQ(error->op(), "ones");
+  ErrorPtr bare = RuntimeError("no such device");
+  bare->Rename("ones");
+  EXPECT_EQ(bare->message(), "[ones] no such device");
+}
+
+TEST(ErrorTest, WhatAKernelSaidKeepsItsName) {
+  ErrorPtr inlined = RuntimeError("[nll_loss] expects a class below 3, got 4");
+  inlined->set_op("nll_loss");
+  inlined->MarkFromKernel();
+  ErrorPtr queued = RuntimeError("[nll_loss] expects a class below 3, got 4");
+  queued->set_op("nll_loss");
+  queued->MarkPublished();
+  for (const ErrorPtr& error : {inlined, queued}) {
+    error->Rename("cross_entropy");
+    EXPECT_EQ(error->message(), "[nll_loss] expects a class below 3, got 4");
+    EXPECT_EQ(error->op(), "nll_loss");
+  }
+}
+
+TEST(ErrorTest, BracketedName) {
+  EXPECT_EQ(BracketedName("[add] expects"), "add");
+  EXPECT_EQ(BracketedName("[add"), "");
+  EXPECT_EQ(BracketedName("add] x"), "");
+  EXPECT_EQ(BracketedName(""), "");
 }
 
 TEST(ErrorTest, PrependKeepsTheMessage) {

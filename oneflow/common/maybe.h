@@ -41,7 +41,8 @@ class [[nodiscard]] Maybe {
     new (&value_) T(std::forward<U>(value));
   }
   Maybe(ErrorPtr error) : error_(std::move(error)) {}  // NOLINT: implicit
-  Maybe(Maybe&& other) noexcept : error_(std::move(other.error_)) {
+  // The error is shared, not moved: without one `other` would pass for a value when it is destroyed.
+  Maybe(Maybe&& other) noexcept : error_(other.error_) {
     if (error_ == nullptr) { new (&value_) T(std::move(other.value_)); }
   }
   Maybe(const Maybe& other) : error_(other.error_) {

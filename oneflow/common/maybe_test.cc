@@ -108,6 +108,35 @@ TEST(MaybeTest, DestroysItsValueOnce) {
   EXPECT_EQ(alive, 0);
 }
 
+TEST(MaybeTest, AnErrorThatMovesOnLeavesNoValueBehind) {
+  int destroyed = 0;
+  struct Watched {
+    int* destroyed = nullptr;
+    ~Watched() {
+      if (destroyed != nullptr) { ++*destroyed; }
+    }
+  };
+  {
+    // Where a value would stand are bytes that would count, were they taken for one.
+    alignas(Maybe<Watched>) unsigned char memory[sizeof(Maybe<Watched>)];
+    auto* bad = new (memory) Maybe<Watched>(RuntimeError("no"));
+    bad->value().destroyed = &destroyed;
+    const Maybe<Watched> moved = std::move(*bad);
+    bad->~Maybe<Watched>();
+    EXPECT_EQ(moved.error()->message(), "no");
+  }
+  EXPECT_EQ(destroyed, 0);
+}
+
+TEST(MaybeTest, WordsAreNotPutBeforeAPublishedError) {
+  ErrorPtr shared = RuntimeError("poison");
+  shared->MarkPublished();
+  const auto read = [&]() -> Maybe<int> { return shared; };
+  const auto use = [&]() -> Maybe<int> { return JUST_MSG(read(), "while reading"); };
+  EXPECT_FALSE(use().ok());
+  EXPECT_EQ(shared->message(), "poison");
+}
+
 TEST(MaybeTest, TakesWhatConverts) {
   const Maybe<std::string> text = "literal";
   EXPECT_EQ(text.value(), "literal");

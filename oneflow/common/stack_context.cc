@@ -55,6 +55,13 @@ std::string FormatLines(const std::vector<StackContext::Line>& lines) {
   return out;
 }
 
+std::string RecorderHint() {
+  if (StackSource::Get() != nullptr) { return ""; }
+  return "The op ran in the background. Set ONEFLOW_PYTHON_STACK_GETTER=1 or ONEFLOW_DEBUG=1 to "
+         "have "
+         "the line that issued it named here.\n";
+}
+
 std::string FormatStacks(StackId stack, const StackContext* context) {
   std::string out = context == nullptr ? "" : FormatLines(context->before());
   const std::string own = FormatStack(stack);

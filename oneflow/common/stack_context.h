@@ -51,6 +51,9 @@ std::string FormatStacks(StackId stack, const StackContext* context);
 // Parts of it: what comes before the op's own stack, and after.
 std::string FormatLines(const std::vector<StackContext::Line>& lines);
 
+// Where no line is known because nothing records them: a line that says how to have them. Else "".
+std::string RecorderHint();
+
 }  // namespace oneflow
 
 #endif  // ONEFLOW_COMMON_STACK_CONTEXT_H_

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <iterator>
 
 namespace oneflow::functional {
 
@@ -14,6 +15,11 @@ std::atomic<DataType> default_dtype{DataType::kFloat};
 int64_t ClampIndex(int64_t index, int64_t size) {
   return std::clamp<int64_t>(index < 0 ? index + size : index, 0, size);
 }
+
+// In the order of FailureKind.
+constexpr const char* kFailureNames[] = {
+    "type",     "value",       "index",     "runtime",   "not_implemented", "out_of_memory",
+    "internal", "environment", "bad_alloc", "exception", "foreign"};
 
 int Category(DataType t) { return IsBool(t) ? 0 : (IsIntegral(t) ? 1 : 2); }
 
@@ -57,6 +63,17 @@ std::string AttrAsParam(Reduction reduction) {
     case Reduction::kSum: break;
   }
   return "sum";
+}
+
+std::string AttrAsParam(FailureKind kind) { return kFailureNames[static_cast<size_t>(kind)]; }
+
+Maybe<FailureKind> ParseFailure(const char* op, const std::string& text) {
+  std::string all;
+  for (size_t i = 0; i < std::size(kFailureNames); ++i) {
+    if (text == kFailureNames[i]) { return static_cast<FailureKind>(i); }
+    all += (i == 0 ? "" : ", ") + std::string(kFailureNames[i]);
+  }
+  return ValueError("[{}] expects a kind of {}, got {}", op, all, text);
 }
 
 Maybe<int64_t> WrapInputDim(const char* op, const TensorPtr& input, int64_t dim) {
@@ -163,8 +180,22 @@ Maybe<Reduction> ParseReduction(const char* op, const std::string& text) {
   return ValueError("[{}] expects a reduction of mean, sum or none, got {}", op, text);
 }
 
+Maybe<void> CheckFits(const char* op, const Scalar& value, DataType dtype) {
+  if (!IsIntegral(dtype) || IsBool(dtype)) { return Ok(); }
+  const int bits = static_cast<int>(8 * SizeOf(dtype)) - (dtype == DataType::kUInt8 ? 0 : 1);
+  const double bound = std::ldexp(1.0, bits);  // the first number past the range
+  const double least = dtype == DataType::kUInt8 ? 1 - bound : -bound;
+  // A float is cut to an integer first. Any int of 64 bits fits 64 bits; the others are exact here.
+  const double number = std::trunc(value.To<double>());
+  const bool whole = !value.is_float() && bits == 63;
+  if (whole || (number >= least && number < bound)) { return Ok(); }
+  return RuntimeError("[{}] expects a number that fits {}, got {}", op, DataTypeName(dtype), value);
+}
+
 Maybe<DataType> ScalarDtype(const char* op, const TensorPtr& input, const Scalar& other) {
-  return other.ResultType(input->dtype(), DefaultDtype());
+  const DataType dtype = other.ResultType(input->dtype(), DefaultDtype());
+  JUST(CheckFits(op, other, dtype));
+  return dtype;
 }
 
 Maybe<DataType> QuotientDtype(const char* op, const TensorPtr& input, const TensorPtr& other) {
@@ -182,7 +213,9 @@ Maybe<DataType> DtypeOr(const char* op, const TensorPtr& input, std::optional<Da
 }
 
 Maybe<DataType> FillDtype(const char* op, const Scalar& value, std::optional<DataType> dtype) {
-  return dtype.has_value() ? *dtype : OwnDtype(value);
+  const DataType wanted = dtype.has_value() ? *dtype : OwnDtype(value);
+  JUST(CheckFits(op, value, wanted));
+  return wanted;
 }
 
 Maybe<DataType> ArangeDtype(const char* op, const Scalar& start, const Scalar& end,

@@ -22,6 +22,7 @@ Maybe<void> SetDefaultDtype(DataType dtype);
 // An attribute of a node as the parameter of a functional call.
 inline Dims AttrAsParam(const IntList& list) { return list.ToDims(); }
 std::string AttrAsParam(Reduction reduction);
+std::string AttrAsParam(FailureKind kind);
 template <typename T>
 const T& AttrAsParam(const T& value) {
   return value;
@@ -54,6 +55,11 @@ Maybe<Scalar> ScaledScalar(const char* op, const TensorPtr& input, const Scalar&
 Maybe<int64_t> ArangeCount(const char* op, const Scalar& start, const Scalar& end,
                            const Scalar& step);
 Maybe<Reduction> ParseReduction(const char* op, const std::string& text);
+Maybe<FailureKind> ParseFailure(const char* op, const std::string& text);
+
+// RuntimeError for a number that is none in an integral dtype: past its range, infinite, or NaN.
+// A negative one may stand for its distance from the end of an unsigned range.
+Maybe<void> CheckFits(const char* op, const Scalar& value, DataType dtype);
 
 // Dtypes to compute in.
 Maybe<DataType> ScalarDtype(const char* op, const TensorPtr& input, const Scalar& other);

@@ -7,11 +7,23 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "oneflow/common/maybe.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/core/scalar.h"
 #include "oneflow/tensor/tensor.h"
+
+namespace oneflow::functional {
+
+// What the ops inside refused is said in the name that the user called.
+template <typename T>
+Maybe<T> NamedAs(const char* op, Maybe<T>&& result) {
+  if (__builtin_expect(!result.ok(), 0)) { result.error()->Rename(op); }
+  return std::move(result);
+}
+
+}  // namespace oneflow::functional
 
 namespace oneflow::functional::composites {
 

@@ -42,6 +42,7 @@ Maybe<TensorPtr> FullLike(const TensorPtr& input, Scalar value, OptDtype dtype, 
 }
 
 Maybe<TensorPtr> FillInto(const TensorPtr& input, Scalar value) {
+  JUST(CheckFits("fill_", value, input->dtype()));
   FullAttrs attrs;
   attrs.kernel.value = value;
   JUST(DispatchInplace(kFullOp, &input, 1, &attrs));

@@ -65,7 +65,9 @@ Maybe<TensorPtr> Neg(const TensorPtr& input) {
 }
 
 Maybe<TensorPtr> ScalarEq(const TensorPtr& input, Scalar other) {
-  const DataType dtype = other.ResultType(input->dtype(), DataType::kDouble);
+  DataType dtype = other.ResultType(input->dtype(), DataType::kDouble);
+  // A number past the range of the elements equals none of them; nothing may wrap around.
+  if (!CheckFits("eq", other, dtype).ok()) { dtype = DataType::kInt64; }
   return eq(input, JUST(NumberLike(input, other, dtype)));
 }
 

@@ -28,6 +28,21 @@ struct IntList {
   Dims ToDims() const { return Dims(values, count); }
 };
 
+// How throw_error fails: with an error of each kind, or by a C++ exception.
+enum class FailureKind : int32_t {
+  kType,
+  kValue,
+  kIndex,
+  kRuntime,
+  kNotImplemented,
+  kOutOfMemory,
+  kInternal,
+  kEnvironment,
+  kBadAlloc,   // throws std::bad_alloc
+  kException,  // throws a std::runtime_error
+  kForeign,    // throws what is no std::exception
+};
+
 enum class Reduction : int32_t { kNone, kMean, kSum };
 
 }  // namespace oneflow

@@ -101,9 +101,12 @@ struct SliceBackwardAttrs {
   int64_t step = 1;
 };
 
-// Fails on purpose after this many milliseconds: for tests of the error paths.
+// Fails on purpose after this many milliseconds, at the n-th call since it last failed: for tests of
+// the error paths.
 struct ThrowErrorAttrs {
   int64_t delay_ms = 0;
+  FailureKind kind = FailureKind::kRuntime;
+  int64_t at_call = 1;
 };
 
 namespace attrs_detail {

@@ -12,6 +12,7 @@
 #include "oneflow/common/log.h"
 #include "oneflow/common/mutex.h"
 #include "oneflow/common/planted_fault.h"
+#include "oneflow/common/terminal.h"
 #include "oneflow/lifetime/end_process.h"
 #include "oneflow/lifetime/fork_hooks.h"
 
@@ -46,14 +47,22 @@ void DropRead(std::vector<Unread>* errors) {
                 errors->end());
 }
 
+// As Python prints an uncaught exception: the lines, then the error.
 std::string Render(const Error& error) {
-  const std::string stack = FormatStack(error.stack());
+  const bool color = StderrWantsColor();
+  const std::string name = ErrorKindName(error.kind());
   const StackContext* context = error.stack_context();
-  return (stack.empty() ? "" : "Traceback (most recent call last):\n" + stack) +
-         (context == nullptr ? ""
-                             : FormatLines(context->before()) + FormatLines(context->after())) +
-         ErrorKindName(error.kind()) + ": " + error.Describe() + "\n" +
-         (error.footer().empty() ? "" : error.footer() + "\n");
+  std::string out = context == nullptr ? "" : FormatLines(context->before());
+  const std::string stack = FormatStack(error.stack());
+  if (!stack.empty()) { out += "Traceback (most recent call last):\n" + stack; }
+  if (context != nullptr) { out += FormatLines(context->after()); }
+  out += (color ? ErrorColored(name) : name) + ": " + error.Describe() + "\n";
+  if (!error.footer().empty()) { out += error.footer() + "\n"; }
+  return stack.empty() ? out + RecorderHint() : out;
+}
+
+std::string TextOf(const Unread& unread) {
+  return unread.text.empty() ? Render(*unread.error) : unread.text;
 }
 
 void AtExit(int status, void*) {
@@ -107,8 +116,15 @@ std::string UnreadErrorReport() {
   std::string out = count == 1
                         ? "oneflow: an error was never read by the program:\n"
                         : Format("oneflow: {} errors were never read by the program:\n", count);
-  for (const Unread& unread : list.errors) {
-    out += unread.text.empty() ? Render(*unread.error) : unread.text;
+  if (StderrWantsColor()) { out = HeadingColored(out.substr(0, out.size() - 1)) + "\n"; }
+  // A loop fails in the same way each time: the same lines are printed once.
+  for (size_t i = 0; i < list.errors.size();) {
+    const std::string text = TextOf(list.errors[i]);
+    size_t end = i + 1;
+    while (end < list.errors.size() && TextOf(list.errors[end]) == text) { ++end; }
+    out += text;
+    if (end - i > 1) { out += Format("(the same error {} times)\n", end - i); }
+    i = end;
   }
   if (list.not_kept > 0) { out += Format("... and {} more\n", list.not_kept); }
   return out;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "oneflow/common/stack_context.h"
 #include "oneflow/lifetime/fork_hooks.h"
 
 namespace oneflow {
@@ -31,7 +32,8 @@ TEST_F(UnreadErrorsTest, ReadErrorsAreNotReported) {
   read->MarkRead();
   EXPECT_EQ(
       UnreadErrorReport(),
-      "oneflow: an error was never read by the program:\nValueError: [add] expects a friend\n");
+      "oneflow: an error was never read by the program:\nValueError: [add] expects a friend\n" +
+          RecorderHint());
   unread->MarkRead();
   EXPECT_EQ(UnreadErrorReport(), "");
 }
@@ -49,7 +51,26 @@ TEST_F(UnreadErrorsTest, KeepsTwentyAndCountsTheRest) {
   for (int i = 0; i < 25; ++i) { RegisterRootFailure(RuntimeError("error {}", i)); }
   const std::string report = UnreadErrorReport();
   EXPECT_NE(report.find("25 errors were never read"), std::string::npos);
-  EXPECT_NE(report.find("error 19\n... and 5 more\n"), std::string::npos);
+  EXPECT_NE(report.find("error 19\n" + RecorderHint() + "... and 5 more\n"), std::string::npos);
+}
+
+TEST_F(UnreadErrorsTest, TheSameErrorIsPrintedOnce) {
+  for (int i = 0; i < 30; ++i) { RegisterRootFailure(RuntimeError("error {}", i / 15)); }
+  const std::string report = UnreadErrorReport();
+  const std::string hint = RecorderHint();
+  EXPECT_EQ(report, "oneflow: 30 errors were never read by the program:\nRuntimeError: error 0\n" +
+                        hint + "(the same error 15 times)\nRuntimeError: error 1\n" + hint +
+                        "(the same error 5 times)\n... and 10 more\n");
+}
+
+TEST_F(UnreadErrorsTest, ColorWhereItIsAskedFor) {
+  ::setenv("FORCE_COLOR", "1", 1);
+  RegisterRootFailure(ValueError("[add] expects a friend"));
+  const std::string report = UnreadErrorReport();
+  ::unsetenv("FORCE_COLOR");
+  EXPECT_EQ(report.find("\x1b[1;33moneflow: an error was never read by the program:\x1b[0m\n"
+                        "\x1b[1;31mValueError\x1b[0m: [add] expects a friend\n"),
+            0u);
 }
 
 // Names one line, as a recorder of stacks would.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/planted_fault.h"
@@ -17,9 +18,19 @@ Maybe<void> RunKernel(const OpCall& call) {
     Maybe<void> ran = call.kernel->run(call.call);
     if (__builtin_expect(ran.ok(), 1)) { return Ok(); }
     failure = ran.error();
-  } catch (const ErrorException& e) { failure = e.error(); } catch (const std::exception& e) {
+  } catch (const ErrorException& e) { failure = e.error(); } catch (const std::bad_alloc&) {
+    failure = OutOfMemoryError("[{}] kernel {} found no memory for its own use", call.op,
+                               call.kernel->name);
+  } catch (const std::exception& e) {
     failure = InternalError("[{}] kernel {} threw: {}", call.op, call.kernel->name, e.what());
+  } catch (...) {
+    failure =
+        InternalError("[{}] kernel {} threw what is no std::exception", call.op, call.kernel->name);
   }
+  if (failure->kind() == ErrorKind::kInternal) {
+    failure->AddFrame(__FILE__, __LINE__, "kernel->run(call)");
+  }
+  failure->MarkFromKernel();
   failure->set_op(call.op);
   if (FaultPlanted(Fault::kKernelErrorEscapes)) { CHECK_JUST(Maybe<void>(failure)); }
   return failure;

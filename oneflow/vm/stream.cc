@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include <algorithm>
+#include <exception>
 
 #include "oneflow/common/host_hooks.h"
 #include "oneflow/common/interleave/ordering_fault.h"
@@ -32,8 +33,27 @@ Atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody wa
 Atomic<bool> given_up{false};
 
 void GiveUp(Instruction* instruction) {
-  instruction->Abandon(
-      RuntimeError("[{}] was not run: an interrupt ended the program", instruction->op()));
+  const ErrorPtr error =
+      RuntimeError("[{}] was not run: an interrupt ended the program", instruction->op());
+  error->set_op(instruction->op());
+  instruction->Abandon(error);
+}
+
+// A kernel's failure is its own matter. What else is thrown (no memory for an Error, say) ends the
+// instruction, not the thread.
+Instruction::Outcome ExecuteOrCatch(Instruction* instruction) {
+  ErrorPtr error;
+  try {
+    return instruction->Execute();
+  } catch (const std::exception& e) {
+    error = InternalError("[{}] its stream caught: {}", instruction->op(), e.what());
+  } catch (...) {
+    error = InternalError("[{}] its stream caught what is no std::exception", instruction->op());
+  }
+  error->set_op(instruction->op());
+  error->MarkPublished();
+  instruction->Abandon(error);
+  return {error};
 }
 
 bool SpinFor(StreamPoint point) {
@@ -142,7 +162,8 @@ void Stream::Loop() {
     running_.store(instruction.get(), std::memory_order_relaxed);
     if (given_up.load(std::memory_order_relaxed)) {
       GiveUp(instruction.get());
-    } else if (const Instruction::Outcome outcome = instruction->Execute(); outcome.error) {
+    } else if (const Instruction::Outcome outcome = ExecuteOrCatch(instruction.get());
+               outcome.error) {
       if (Misordered(OrderingFault::kPoisonsAfterAdvancing)) {
         StreamClock::Advance(index_, next);
         instruction->Abandon(outcome.error);

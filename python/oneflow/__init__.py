@@ -25,6 +25,7 @@ _oneflow_internal = _extension.load()
 
 from oneflow._oneflow_internal import (  # noqa: E402
     Generator,
+    InternalError,
     OutOfMemoryError,
     Size,
     Tensor,
@@ -37,6 +38,7 @@ from oneflow._oneflow_internal import (  # noqa: E402
     tensor,
 )
 from oneflow._version import __version__  # noqa: E402
+from oneflow.framework import _report  # noqa: E402
 from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
 # Whose lines are not those of a user's program, where a report names the lines that made tensors.
@@ -53,6 +55,7 @@ _C = _oneflow_internal._C
 _sys.modules[__name__ + "._C"] = _C
 
 _tensor_methods.register_methods()
+_report.install()
 
 from oneflow.autograd.autograd_mode import (  # noqa: E402
     enable_grad,

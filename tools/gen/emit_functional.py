@@ -94,9 +94,12 @@ def _composite(row: Row, table: Mapping[str, Row]) -> str:
     head = f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{\n"
     if row.composite_function:
         arguments = ", ".join(p.name for p in row.signature.params)
-        return f"{head}  return composites::{row.composite}({arguments});\n}}\n"
+        inner = f"composites::{row.composite}({arguments})"
+        return f'{head}  return NamedAs("{row.python_name}", {inner});\n}}\n'
     statements, result = compile_composite(row, table)
-    return head + "".join(f"  {s}\n" for s in statements) + f"  return {result};\n}}\n"
+    body = "".join(f"    {s}\n" for s in statements) + f"    return {result};\n  }};\n"
+    made = f"  const auto made = [&]() -> {_returns(row)} {{\n{body}"
+    return f'{head}{made}  return NamedAs("{row.python_name}", made());\n}}\n'
 
 
 def _functional_op(row: Row, table: Mapping[str, Row]) -> str:

@@ -49,8 +49,8 @@ const char* TypeName(ParamType type) {
     case ParamType::kTensor: return "a Tensor";
     case ParamType::kOptionalTensor: return "a Tensor or None";
     case ParamType::kTensorList: return "a list or tuple of Tensors";
-    case ParamType::kScalar: return "a number";
-    case ParamType::kOptionalScalar: return "a number or None";
+    case ParamType::kScalar: return "a number of at most 64 bits";
+    case ParamType::kOptionalScalar: return "a number of at most 64 bits, or None";
     case ParamType::kInt: return "an int of 64 bits";
     case ParamType::kOptionalInt: return "an int of 64 bits or None";
     case ParamType::kFloat: return "a float";
@@ -94,6 +94,9 @@ bool Fits(ParamType type, PyObject* object) {
 
 std::string Mismatch(const Param& param, PyObject* object) {
   const char* got = object == Py_None ? "None" : Py_TYPE(object)->tp_name;
+  if (PyLong_CheckExact(object) && !Int64FromPython(object).has_value()) {
+    got = "an int past 64 bits";
+  }
   return Format("argument '{}' must be {}, got {}", param.name, TypeName(param.type), got);
 }
 
@@ -226,7 +229,9 @@ void ArgParser::RaiseMismatch(PyObject* self, PyObject* const* args, Py_ssize_t 
     Bind(signatures_[s], self, args, nargs, kwnames, &why);
     text += Format("\n  {}: {}", signatures_[s].text, why);
   }
-  PyErr_SetString(PyExc_TypeError, text.c_str());
+  const ErrorPtr error = MakeIntrusive<Error>(ErrorKind::kType, std::move(text));
+  error->set_op(op_);
+  RaiseError(error);
 }
 
 namespace {
@@ -331,12 +336,12 @@ std::string ArgParser::String(int i, const char* default_value) {
 PyObject* WrapResult(Maybe<TensorPtr>&& result) {
   // A conversion that the parser could not rule out (a device name) may have raised already.
   if (__builtin_expect(PyErr_Occurred() != nullptr, 0)) { return nullptr; }
-  return WrapTensor(PY_JUST(std::move(result)));
+  return WrapTensor(PY_JUST_OP(std::move(result)));
 }
 
 PyObject* WrapResult(Maybe<TensorTuple>&& result) {
   if (PyErr_Occurred() != nullptr) { return nullptr; }
-  const TensorTuple tensors = PY_JUST(std::move(result));
+  const TensorTuple tensors = PY_JUST_OP(std::move(result));
   PyRef tuple = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
   if (!tuple) { return nullptr; }
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -349,7 +354,7 @@ PyObject* WrapResult(Maybe<TensorTuple>&& result) {
 
 PyObject* WrapResult(Maybe<void>&& result) {
   if (PyErr_Occurred() != nullptr) { return nullptr; }
-  PY_JUST(std::move(result));
+  PY_JUST_OP(std::move(result));
   Py_RETURN_NONE;
 }
 

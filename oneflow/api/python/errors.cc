@@ -1,8 +1,13 @@
 #include "oneflow/api/python/errors.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "oneflow/api/python/py_ref.h"
+#include "oneflow/common/stack_context.h"
 #include "oneflow/common/stack_source.h"
 #include "oneflow/extension/stack/stack_recorder.h"
 
@@ -39,32 +44,130 @@ PyObject* ExceptionType(ErrorKind kind) {
   return PyExc_RuntimeError;
 }
 
-// The traceback that Python shows is not the line that issued the op if the failure happened in the
-// background (it was published), or in backward(): then that line's stack is said beneath. An op that
-// backward issued has the lines of its context too.
-std::string Text(const ErrorPtr& error, const std::string& stack) {
-  const StackContext* context = error->stack_context();
-  const bool shown_by_python = !error->published() && error->stack() == CurrentStack();
+// A stack that stays in the recorder's table while it is looked at, though Python code runs.
+class PinnedStack {
+ public:
+  explicit PinnedStack(StackId id) : id_(StackSource::Get() == nullptr ? kNoStack : id) {
+    if (id_ != kNoStack) { StackSource::Get()->Pin(id_); }
+  }
+  ~PinnedStack() {
+    if (id_ != kNoStack) { StackSource::Get()->Unpin(id_); }
+  }
+  PinnedStack(const PinnedStack&) = delete;
+  PinnedStack& operator=(const PinnedStack&) = delete;
+
+  std::vector<StackFrame> Frames() const {
+    return id_ == kNoStack ? std::vector<StackFrame>() : StackSource::Get()->Resolve(id_);
+  }
+
+ private:
+  const StackId id_;
+};
+
+// Did the op fail elsewhere than at the line that Python's own traceback ends with: in the background
+// (it was published), or in backward()?
+bool FailedElsewhere(const Error& error) {
+  return error.published() || (error.stack() != kNoStack && error.stack() != CurrentStack());
+}
+
+// Under a stack that fills a screen the message is said again: the end is what one sees.
+constexpr ptrdiff_t kLinesOfAScreen = 24;
+
+// The message, and beneath it the stack of the line that issued the op if that is another line. An op
+// that backward issued has the lines of its context too.
+std::string Text(const Error& error, bool elsewhere) {
+  const std::string message = error.Describe();
+  const StackContext* context = error.stack_context();
   std::string lines = context == nullptr ? "" : FormatLines(context->before());
-  if (!stack.empty() && !shown_by_python) { lines += "Related Python stack trace:\n" + stack; }
+  const std::string stack = elsewhere ? FormatStack(error.stack()) : "";
+  if (!stack.empty()) { lines += "Related Python stack trace:\n" + stack; }
   if (context != nullptr) { lines += FormatLines(context->after()); }
-  if (!lines.empty()) { return error->Describe() + "\n" + lines; }
-  if (!error->published() || StackSource::Get() != nullptr) { return error->Describe(); }
-  return error->Describe() +
-         "\nThe op ran in the background. Set ONEFLOW_PYTHON_STACK_GETTER=1 or ONEFLOW_DEBUG=1 "
-         "to have the line that issued it named here.";
+  if (lines.empty()) {
+    const std::string hint = error.published() ? RecorderHint() : "";
+    return hint.empty() ? message : message + "\n" + hint.substr(0, hint.size() - 1);
+  }
+  const bool long_way_up = std::count(lines.begin(), lines.end(), '\n') >= kLinesOfAScreen;
+  lines.pop_back();
+  if (long_way_up) { lines += Format("\n{}: {}", ErrorKindName(error.kind()), message); }
+  return message + "\n" + lines;
 }
 
-// The stacks of `lines`, and for each the source text that only Python can fetch.
-std::string TextOf(const std::vector<StackContext::Line>& lines) {
-  for (const StackContext::Line& line : lines) { LoadPythonSources(line.stack); }
-  return lines.size() == 1 ? FormatStack(lines[0].stack) : FormatLines(lines);
+std::string WholeText(const Error& error, bool elsewhere) {
+  const std::string text = Text(error, elsewhere);
+  return error.footer().empty() ? text : text + "\n" + error.footer();
 }
 
-bool SetText(PyObject* exception, const char* name, const std::string& text) {
-  PyRef value = PyRef::Steal(
+PyRef Utf8(const std::string& text) {
+  return PyRef::Steal(
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  return value && PyObject_SetAttrString(exception, name, value.get()) == 0;
+}
+
+// traceback.FrameSummary(...). Its text is read when it is asked for, unless `load`.
+PyRef FrameSummary(PyObject* type, const StackFrame& frame, bool load) {
+  PyRef args = PyRef::Steal(Py_BuildValue("(NiN)", Utf8(frame.file).Release(), frame.line,
+                                          Utf8(frame.function).Release()));
+  PyRef kwargs = PyRef::Steal(Py_BuildValue("{s:O}", "lookup_line", Py_False));
+  if (!args || !kwargs) { return PyRef(); }
+#if PY_VERSION_HEX >= 0x030B0000
+  if (frame.end_line >= 0 && frame.column >= 0 && frame.end_column >= 0) {
+    PyRef place = PyRef::Steal(Py_BuildValue("{s:i,s:i,s:i}", "end_lineno", frame.end_line, "colno",
+                                             frame.column, "end_colno", frame.end_column));
+    if (!place || PyDict_Update(kwargs.get(), place.get()) != 0) { return PyRef(); }
+  }
+#endif
+  PyRef summary = PyRef::Steal(PyObject_Call(type, args.get(), kwargs.get()));
+  if (summary && load) { PyRef::Steal(PyObject_GetAttrString(summary.get(), "line")); }
+  return summary;
+}
+
+// A traceback.StackSummary. Null with a Python error set.
+PyRef StackSummary(const std::vector<StackFrame>& frames, bool load) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("traceback"));
+  if (!module) { return PyRef(); }
+  PyRef list_type = PyRef::Steal(PyObject_GetAttrString(module.get(), "StackSummary"));
+  PyRef frame_type = PyRef::Steal(PyObject_GetAttrString(module.get(), "FrameSummary"));
+  if (!list_type || !frame_type) { return PyRef(); }
+  PyRef list = PyRef::Steal(PyObject_CallNoArgs(list_type.get()));
+  for (const StackFrame& frame : frames) {
+    PyRef summary = FrameSummary(frame_type.get(), frame, load);
+    if (!list || !summary || PyList_Append(list.get(), summary.get()) != 0) { return PyRef(); }
+  }
+  return list;
+}
+
+// The exception without attributes. Null with a Python error set.
+PyRef NewException(const Error& error, const std::string& text) {
+  PyRef message = Utf8(text);
+  if (!message) { return PyRef(); }
+  return PyRef::Steal(PyObject_CallOneArg(ExceptionType(error.kind()), message.get()));
+}
+
+void LoadContextSources(const StackContext* context) {
+  if (context == nullptr) { return; }
+  for (const auto* lines : {&context->before(), &context->after()}) {
+    for (const StackContext::Line& line : *lines) { LoadPythonSources(line.stack); }
+  }
+}
+
+void SetAttribute(const PyRef& exception, const char* name, const PyRef& value) {
+  // What cannot be said (no memory, an interpreter that ends) must not hide the error itself.
+  if (!value || PyObject_SetAttrString(exception.get(), name, value.get()) != 0) { PyErr_Clear(); }
+}
+
+// See errors.h.
+void SetAttributes(const PyRef& exception, const Error& error, bool elsewhere) {
+  const bool here = !elsewhere && error.stack() == kNoStack;
+  const StackContext* context = error.stack_context();
+  const bool from_function = context != nullptr && !context->before().empty();
+  const bool from_backward = context != nullptr && !context->after().empty();
+  const std::pair<const char*, StackId> stacks[] = {
+      {"stack", here ? CurrentStack() : error.stack()},
+      {"forward_stack", from_function ? context->before().front().stack : kNoStack},
+      {"backward_stack", from_backward ? context->after().back().stack : kNoStack}};
+  SetAttribute(exception, "op", Utf8(error.op()));
+  for (const auto& [name, id] : stacks) {
+    SetAttribute(exception, name, StackSummary(PinnedStack(id).Frames(), elsewhere));
+  }
 }
 
 bool AddException(PyObject* module, PyObject* base, const char* full, const char* name,
@@ -98,26 +201,21 @@ PyObject* RaiseError(const ErrorPtr& error) {
     }
   }
   PyErr_Clear();
-  LoadPythonSources(error->stack());
-  const std::string stack = FormatStack(error->stack());
-  const StackContext* context = error->stack_context();
-  const std::string forward = context == nullptr ? "" : TextOf(context->before());
-  const std::string backward = context == nullptr ? "" : TextOf(context->after());
-  std::string text = Text(error, stack);
-  if (!error->footer().empty()) { text += (text.back() == '\n' ? "" : "\n") + error->footer(); }
-  PyObject* type = ExceptionType(error->kind());
-  PyRef message = PyRef::Steal(
-      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
-  if (!message) { return nullptr; }
-  PyRef exception = PyRef::Steal(PyObject_CallOneArg(type, message.get()));
+  const bool elsewhere = FailedElsewhere(*error);
+  if (elsewhere) { LoadPythonSources(error->stack()); }
+  LoadContextSources(error->stack_context());
+  PyRef exception = NewException(*error, WholeText(*error, elsewhere));
   if (!exception) { return nullptr; }
-  if (!SetText(exception.get(), "op", error->op()) || !SetText(exception.get(), "stack", stack) ||
-      !SetText(exception.get(), "forward_stack", forward) ||
-      !SetText(exception.get(), "backward_stack", backward)) {
-    return nullptr;
-  }
-  PyErr_SetObject(type, exception.get());
+  if (!error->op().empty()) { SetAttributes(exception, *error, elsewhere); }
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
   return nullptr;
+}
+
+PyObject* RaiseOpError(const ErrorPtr& error) {
+  if (error->op().empty() && !error->published()) {
+    error->set_op(BracketedName(error->message()));
+  }
+  return RaiseError(error);
 }
 
 ErrorPtr TakePythonError() {

@@ -120,19 +120,19 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "[setitem] elements of a tensor cannot be deleted");
     return -1;
   }
-  const TensorPtr target = PY_JUST_OR(Index(TensorValue(self), key), -1);
+  const TensorPtr target = PY_JUST_OP_OR(Index(TensorValue(self), key), -1);
   if (IsTensor(value)) {
-    PY_JUST_OR(functional::copy_(target, TensorValue(value)), -1);
+    PY_JUST_OP_OR(functional::copy_(target, TensorValue(value)), -1);
     return 0;
   }
   const std::optional<Scalar> scalar = ScalarFromPython(value);
   if (scalar.has_value()) {
-    PY_JUST_OR(functional::fill_(target, *scalar), -1);
+    PY_JUST_OP_OR(functional::fill_(target, *scalar), -1);
     return 0;
   }
   PyRef made = PyRef::Steal(TensorFromPython(value));
   if (!made) { return -1; }
-  PY_JUST_OR(functional::copy_(target, TensorValue(made.get())), -1);
+  PY_JUST_OP_OR(functional::copy_(target, TensorValue(made.get())), -1);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/boot/boot.h"
 #include "oneflow/common/planted_fault.h"
+#include "oneflow/common/terminal.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/device/allocator.h"
 #include "oneflow/device/cpu/parallel.h"
@@ -108,6 +109,7 @@ void BindRuntime(py::module_& m) {
   m.def_submodule("eager").def("Sync", &Sync);
   m.def("set_vm_mode", &SetVmMode, "For tests: auto, inline, queued or random.");
   m.def("cuda_is_available", [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
+  m.def("wants_color", &WantsColor, "May a stream, a terminal or not, be written to in colour?");
   m.def("set_num_threads", &SetNumThreads);
   m.def("get_num_threads", &cpu::NumThreads);
   m.def("manual_seed", [](py::int_ seed) {

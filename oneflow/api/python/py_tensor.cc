@@ -1,5 +1,6 @@
 // The Tensor type: allocation, attributes, the number protocol. Methods that read or index data are
 // in tensor_data.cc and indexing.cc, those of autograd in py_autograd.cc, ops in generated code.
+#include <cmath>
 #include <new>
 
 #include "oneflow/api/python/errors.h"
@@ -170,10 +171,19 @@ PyMemberDef members[] = {
 
 // --- the number protocol ---
 
+// Of an int that is too large Python would only say that it is an int.
+PyObject* TooLarge(const char* op, PyObject* number) {
+  PyRef text = PyRef::Steal(PyObject_Repr(number));
+  const char* digits = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+  return RaiseOpError(TypeError("[{}] expects a number of at most 64 bits, got {}", op,
+                                digits == nullptr ? "a larger int" : digits));
+}
+
 // Calls with_array(t), where t is a tensor with the values of `array`; NotImplemented if that is no
 // numpy array.
 template <typename WithArray>
-PyObject* OrWithArray(PyObject* array, const WithArray& with_array) {
+PyObject* OrWithArray(const char* op, PyObject* array, const WithArray& with_array) {
+  if (PyLong_Check(array) && !ScalarFromPython(array).has_value()) { return TooLarge(op, array); }
   if (!IsNumpyArray(array)) { Py_RETURN_NOTIMPLEMENTED; }
   PyRef made = PyRef::Steal(TensorFromPython(array));
   return made ? WrapResult(with_array(TensorValue(made.get()))) : nullptr;
@@ -182,28 +192,30 @@ PyObject* OrWithArray(PyObject* array, const WithArray& with_array) {
 // Calls with_tensor(x, y), or with_scalar(x, s) where one side is a number; `swapped` tells the
 // latter that the number was on the left.
 template <typename WithTensor, typename WithScalar>
-PyObject* Binary(PyObject* a, PyObject* b, const WithTensor& with_tensor,
+PyObject* Binary(const char* op, PyObject* a, PyObject* b, const WithTensor& with_tensor,
                  const WithScalar& with_scalar) {
   if (IsTensor(a)) {
     if (IsTensor(b)) { return WrapResult(with_tensor(TensorValue(a), TensorValue(b))); }
     const std::optional<Scalar> scalar = ScalarFromPython(b);
     if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(a), *scalar, false)); }
-    return OrWithArray(b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
+    return OrWithArray(op, b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
   }
   const std::optional<Scalar> scalar = ScalarFromPython(a);
   if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(b), *scalar, true)); }
-  return OrWithArray(a, [&](const TensorPtr& x) { return with_tensor(x, TensorValue(b)); });
+  return OrWithArray(op, a, [&](const TensorPtr& x) { return with_tensor(x, TensorValue(b)); });
 }
 
 PyObject* Add(PyObject* a, PyObject* b) {
   return Binary(
-      a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::add(x, y, Scalar(1)); },
+      "add", a, b,
+      [](const TensorPtr& x, const TensorPtr& y) { return functional::add(x, y, Scalar(1)); },
       [](const TensorPtr& x, Scalar s, bool) { return functional::scalar_add(x, s, Scalar(1)); });
 }
 
 PyObject* Subtract(PyObject* a, PyObject* b) {
   return Binary(
-      a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::sub(x, y, Scalar(1)); },
+      "sub", a, b,
+      [](const TensorPtr& x, const TensorPtr& y) { return functional::sub(x, y, Scalar(1)); },
       [](const TensorPtr& x, Scalar s, bool swapped) {
         return swapped ? functional::rsub(x, s, Scalar(1))
                        : functional::scalar_sub(x, s, Scalar(1));
@@ -212,7 +224,7 @@ PyObject* Subtract(PyObject* a, PyObject* b) {
 
 PyObject* TrueDivide(PyObject* a, PyObject* b) {
   return Binary(
-      a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::div(x, y); },
+      "div", a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::div(x, y); },
       [](const TensorPtr& x, Scalar s, bool swapped) -> Maybe<TensorPtr> {
         if (!swapped) { return functional::scalar_div(x, s); }
         const TensorPtr top = JUST(functional::full(Dims(), s, std::nullopt, x->device()));
@@ -222,7 +234,7 @@ PyObject* TrueDivide(PyObject* a, PyObject* b) {
 
 PyObject* Multiply(PyObject* a, PyObject* b) {
   return Binary(
-      a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::mul(x, y); },
+      "mul", a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::mul(x, y); },
       [](const TensorPtr& x, Scalar s, bool) { return functional::scalar_mul(x, s); });
 }
 
@@ -231,26 +243,27 @@ PyObject* MatrixMultiply(PyObject* a, PyObject* b) {
     return WrapResult(functional::matmul(TensorValue(a), TensorValue(b)));
   }
   if (IsTensor(a)) {
-    return OrWithArray(b,
+    return OrWithArray("matmul", b,
                        [&](const TensorPtr& y) { return functional::matmul(TensorValue(a), y); });
   }
-  return OrWithArray(a, [&](const TensorPtr& x) { return functional::matmul(x, TensorValue(b)); });
+  return OrWithArray("matmul", a,
+                     [&](const TensorPtr& x) { return functional::matmul(x, TensorValue(b)); });
 }
 
 PyObject* Negative(PyObject* a) { return WrapResult(functional::neg(TensorValue(a))); }
 
 // In place, the result is the left operand itself.
 template <typename WithTensor, typename WithScalar>
-PyObject* InPlace(PyObject* a, PyObject* b, const WithTensor& with_tensor,
+PyObject* InPlace(const char* op, PyObject* a, PyObject* b, const WithTensor& with_tensor,
                   const WithScalar& with_scalar) {
   if (IsTensor(b)) {
-    PY_JUST(with_tensor(TensorValue(a), TensorValue(b)));
+    PY_JUST_OP(with_tensor(TensorValue(a), TensorValue(b)));
   } else {
     const std::optional<Scalar> scalar = ScalarFromPython(b);
     if (!scalar.has_value()) {
-      return OrWithArray(b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
+      return OrWithArray(op, b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
     }
-    PY_JUST(with_scalar(TensorValue(a), *scalar));
+    PY_JUST_OP(with_scalar(TensorValue(a), *scalar));
   }
   Py_INCREF(a);
   return a;
@@ -258,21 +271,21 @@ PyObject* InPlace(PyObject* a, PyObject* b, const WithTensor& with_tensor,
 
 PyObject* InPlaceAdd(PyObject* a, PyObject* b) {
   return InPlace(
-      a, b,
+      "add_", a, b,
       [](const TensorPtr& x, const TensorPtr& y) { return functional::add_(x, y, Scalar(1)); },
       [](const TensorPtr& x, Scalar s) { return functional::scalar_add_(x, s, Scalar(1)); });
 }
 
 PyObject* InPlaceSubtract(PyObject* a, PyObject* b) {
   return InPlace(
-      a, b,
+      "sub_", a, b,
       [](const TensorPtr& x, const TensorPtr& y) { return functional::sub_(x, y, Scalar(1)); },
       [](const TensorPtr& x, Scalar s) { return functional::scalar_add_(x, s, Scalar(-1)); });
 }
 
 PyObject* InPlaceMultiply(PyObject* a, PyObject* b) {
   return InPlace(
-      a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::mul_(x, y); },
+      "mul_", a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::mul_(x, y); },
       [](const TensorPtr& x, Scalar s) { return functional::scalar_mul_(x, s); });
 }
 
@@ -288,8 +301,10 @@ PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
     return NegatedUnless(op == Py_EQ, functional::eq(TensorValue(a), y));
   };
   if (IsTensor(b)) { return WrapResult(with_tensor(TensorValue(b))); }
-  const std::optional<Scalar> scalar = ScalarFromPython(b);
-  if (!scalar.has_value()) { return OrWithArray(b, with_tensor); }
+  std::optional<Scalar> scalar = ScalarFromPython(b);
+  // An int past 64 bits equals no element; neither does NaN.
+  if (!scalar.has_value() && PyLong_Check(b)) { scalar = Scalar(std::nan("")); }
+  if (!scalar.has_value()) { return OrWithArray("eq", b, with_tensor); }
   return WrapResult(NegatedUnless(op == Py_EQ, functional::scalar_eq(TensorValue(a), *scalar)));
 }
 

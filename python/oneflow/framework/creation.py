@@ -141,8 +141,8 @@ def full_like(
         >>> flow.full_like(flow.zeros(2), 3)
         tensor([3., 3.], dtype=oneflow.float32)
     """
-    size, dtype, device = like("full_like", other, dtype, device)
-    return with_grad(_C.full(size, fill_value, dtype=dtype, device=device), requires_grad)
+    _, dtype, device = like("full_like", other, dtype, device)
+    return with_grad(_C.full_like(other, fill_value, dtype=dtype, device=device), requires_grad)
 
 
 def zeros_like(
@@ -155,8 +155,8 @@ def zeros_like(
         >>> flow.zeros_like(flow.ones(2))
         tensor([0., 0.], dtype=oneflow.float32)
     """
-    size, dtype, device = like("zeros_like", other, dtype, device)
-    return with_grad(_C.full(size, 0, dtype=dtype, device=device), requires_grad)
+    _, dtype, device = like("zeros_like", other, dtype, device)
+    return with_grad(_C.zeros_like(other, dtype=dtype, device=device), requires_grad)
 
 
 def ones_like(
@@ -169,8 +169,8 @@ def ones_like(
         >>> flow.ones_like(flow.arange(2))
         tensor([1, 1], dtype=oneflow.int64)
     """
-    size, dtype, device = like("ones_like", other, dtype, device)
-    return with_grad(_C.full(size, 1, dtype=dtype, device=device), requires_grad)
+    _, dtype, device = like("ones_like", other, dtype, device)
+    return with_grad(_C.ones_like(other, dtype=dtype, device=device), requires_grad)
 
 
 def arange(

@@ -17,7 +17,7 @@ Tensor = _oneflow_internal.Tensor
 # formulas call them.
 _INTERNAL_OPS = frozenset(
     ("copy", "cross_entropy", "linear", "nll_loss", "sgd_momentum_update", "sgd_update",
-     "sum_to_shape", "throw_error")
+     "sum_to_shape", "throw_error", "throw_error_in_backward")
 )  # fmt: skip
 
 
