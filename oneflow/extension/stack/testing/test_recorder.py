@@ -35,11 +35,14 @@ def installed() -> Iterator[None]:
 def test_the_way_that_the_interpreter_allows_is_used() -> None:
     """The declared layout passes its check, and layouts that are wrong do not."""
     checks = st.layout_checks()
-    assert checks.pop("declared")
-    assert len(checks) == 4
-    assert not any(checks.values()), checks
+    debug_build = hasattr(sys, "gettotalrefcount")
+    assert bool(checks) == (sys.version_info < (3, 14) and not debug_build)
+    if checks:
+        assert checks.pop("declared")
+        assert len(checks) == 4
+        assert not any(checks.values()), checks
     assert st.stats()["enabled"]
-    assert st.stats()["public_api"] == _PUBLIC
+    assert st.stats()["public_api"] == (_PUBLIC or debug_build)
 
 
 def test_a_line_has_one_id_and_lines_differ() -> None:
