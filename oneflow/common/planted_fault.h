@@ -46,6 +46,7 @@
   X(kStackSourceFromFilesOnly, "stack_source_from_files_only") \
   X(kStackFrameHook, "stack_frame_hook") \
   X(kStackInnermostFirst, "stack_innermost_first") \
+  X(kStackBackwardLineOnly, "stack_backward_line_only") \
   X(kVisibleNotAwaited, "visible_not_awaited") \
   X(kFreedServesAtOnce, "freed_serves_at_once") \
   X(kLastOwnerForgotten, "last_owner_forgotten") \

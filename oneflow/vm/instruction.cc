@@ -112,7 +112,8 @@ Instruction::Outcome Instruction::Skip(const ErrorPtr& poison) {
 }
 
 Instruction::Outcome Instruction::Fail(const ErrorPtr& error) {
-  error->set_stack(stack_, stack_context_.get());
+  error->set_stack(stack_,
+                   FaultPlanted(Fault::kStackBackwardLineOnly) ? nullptr : stack_context_.get());
   error->MarkPublished();
   const bool late = interleave::Misordered(interleave::OrderingFault::kPoisonsAfterAdvancing);
   const bool poisons =

@@ -200,6 +200,13 @@ CATALOGUE = (
         (f"{STACK}::test_a_fault_is_noticed",),
     ),
     Row(
+        "stack_backward_line_only",
+        "errors in backward show the line of .backward() only; graph errors, which have no stack, "
+        "wait for graphs that run",
+        "an op that fails in backward loses the lines of its forward op",
+        (f"{STACK}::test_a_fault_is_noticed",),
+    ),
+    Row(
         "visible_not_awaited",
         "none: `y = from_numpy(a) * 2; a[:] = 0` would be a race",
         "an op on memory that Python can see returns before it is complete",

@@ -141,11 +141,38 @@ RuntimeError: [throw_error]""",
     faulty_status=1,
 )
 
+_BACKWARD = Case(
+    "stack_backward_line_only",
+    """
+class Fails(flow.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, dy):
+        return flow._C.throw_error(dy)
+def main():
+    x = flow.ones(3, requires_grad=True)
+    y = Fails.apply(x)
+    y.sum().backward()
+    read(x.grad)
+main()
+""",
+    """\
+  File "/cell.py", line 14, in <module>
+    main()
+  File "/cell.py", line 11, in main
+    y = Fails.apply(x)
+        ^^^^^^^^^^^^^^
+""",
+)
+
 _SOURCE = dataclasses.replace(_THREADS, fault="stack_source_from_files_only")
 _ORDER = dataclasses.replace(_LINES, fault="stack_innermost_first")
 
 _CASES = [
-    pytest.param(case, id=case.fault) for case in (_LINES, _THREADS, _NAMES, _GIL, _SOURCE, _ORDER)
+    pytest.param(case, id=case.fault)
+    for case in (_LINES, _THREADS, _NAMES, _GIL, _SOURCE, _ORDER, _BACKWARD)
 ]
 
 _PROGRAM = """

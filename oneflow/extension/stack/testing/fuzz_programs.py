@@ -287,7 +287,8 @@ def method(w: Writer, calls: Calls, depth: int) -> str:
             ("def __init__(self):", f"K{number}()"),
             ("def __getattr__(self, name):", f"K{number}().missing"),
             ("def __len__(self):", f"len(K{number}())"),
-            ("def __bool__(self):", f"not K{number}()"),
+            # Not `not K()`: where a jump hangs on it, its position is the jump's.
+            ("def __bool__(self):", f"bool(K{number}())"),
             ("def __lt__(self, site):", f"K{number}() < {number}"),
             ("def __radd__(self, site):", f"{number} + K{number}()"),
             ("def __matmul__(self, site):", f"K{number}()\n @ {number}"),
