@@ -70,7 +70,8 @@ def ignored_in_atexit(error: str) -> str:
 
 def unread(error: str, stack: bool = True) -> str:
     """The pattern of the report about one error that nobody read."""
-    lines = r"Traceback \(most recent call last\):\n(?:  .*\n)+" if stack else ""
+    script = r'(?:  .*\n)*  File ".*/s\d\d_\w+\.py", line \d+, in .*\n(?:  .*\n)*'
+    lines = rf"Traceback \(most recent call last\):\n{script}" if stack else ""
     hint = "" if stack else r"(?:.*ONEFLOW_PYTHON_STACK_GETTER.*\n)?"
     return f"oneflow: an error was never read by the program:\n{lines}{error}\n{hint}"
 
