@@ -302,9 +302,9 @@ NEIGHBOURS = [
     # torch and pyarrow are not among the project's packages: they are imported too where the
     # interpreter has them, which is for the nightly run. Until there are graphs, none is compiled.
     Scenario(44, "before", "large extensions imported before: numpy, scipy, scikit-learn",
-             stdout="8.0 2.0 2\n", cpu=12.0, wall=20.0),
+             stdout="8.0 2.0 2\n", cpu=12.0, wall=40.0),
     Scenario(44, "after", "the same imported after",
-             stdout="8.0 2.0 2\n", cpu=12.0, wall=20.0),
+             stdout="8.0 2.0 2\n", cpu=12.0, wall=40.0),
     Scenario(53, "", "the package's import fails half-way: only that error is shown",
              status=1,
              stderr=r"Traceback \(most recent call last\):\n(?:  .*\n)+SyntaxError: .*\n"),
