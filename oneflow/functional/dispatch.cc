@@ -324,15 +324,33 @@ Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target, bool r
   return Ok();
 }
 
+// One byte behind the last element. No stride is negative.
+const char* EndOf(const Tensor& t) {
+  if (t.Count() == 0) { return t.data(); }
+  int64_t last = 0;
+  for (int i = 0; i < t.ndim(); ++i) { last += (t.shape()[i] - 1) * t.strides()[i]; }
+  return t.data() + (last + 1) * static_cast<int64_t>(SizeOf(t.dtype()));
+}
+
+bool MayShareMemory(const Tensor& a, const Tensor& b) {
+  if (a.storage() == b.storage()) { return true; }
+  // The same memory may come from numpy several times, or come back from it.
+  if (!a.storage()->host_visible() || !b.storage()->host_visible()) { return false; }
+  return a.data() < EndOf(b) && b.data() < EndOf(a);
+}
+
+bool SameElements(const Tensor& a, const Tensor& b) {
+  return a.data() == b.data() && a.dtype() == b.dtype() && a.shape() == b.shape() &&
+         a.strides() == b.strides();
+}
+
 // An operand that shares memory with a target, but not element for element, is copied first.
 Maybe<void> Untangle(int targets, Operands* o) {
   for (int i = 0; i < o->count; ++i) {
     for (int j = 0; j < targets; ++j) {
       const TensorPtr& t = o->tensors[i];
-      if (i == j || t == nullptr || t->storage() != o->tensors[j]->storage()) { continue; }
-      const TensorMeta& a = t->meta();
-      const TensorMeta& b = o->tensors[j]->meta();
-      if (a.shape == b.shape && a.strides == b.strides && a.offset == b.offset) { continue; }
+      if (i == j || t == nullptr || !MayShareMemory(*t, *o->tensors[j])) { continue; }
+      if (SameElements(*t, *o->tensors[j])) { continue; }
       o->Replace(i, JUST(GetGradientOps().clone(t)));
       break;
     }

@@ -55,6 +55,20 @@ def test_memory_that_numpy_sees_is_never_raced(mode: str) -> None:
         assert seen[0] == seen[-1] == 2
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_an_operand_that_is_part_of_the_target_is_read_as_it_was(mode: str) -> None:
+    vm.set_vm_mode(mode)
+    array = np.ones((64, 64), np.float32)
+    x, again = flow.from_numpy(array), flow.from_numpy(array)  # two storages, one memory
+    for y in (x, again, flow.from_numpy(x.numpy()[2:])):
+        array[...] = 1
+        x.add_(y[40])
+        assert np.all(array == 2)
+    array[...] = np.arange(64)
+    x.copy_(flow.from_numpy(array.T))
+    assert np.all(array == np.arange(64)[:, None])
+
+
 def test_fresh_memory_is_not_written_by_the_host_before_its_last_owner_is_done() -> None:
     vm.set_vm_mode("queued")
     x = flow.ones(1000, 300)
