@@ -405,10 +405,8 @@ void Vm::Start() { stopped_.store(false, std::memory_order_release); }
 
 std::string Vm::DescribeUnfinished() {
   std::string out;
-  {
-    MutexLock lock(&issue_);
-    if (inline_call_ != nullptr) { out += Format("a thread runs {}\n", inline_call_->op); }
-  }
+  MutexLock issue(&issue_);
+  if (inline_call_ != nullptr) { out += Format("a thread runs {}\n", inline_call_->op); }
   MutexLock lock(&streams_mutex_);
   for (const auto& stream : streams_) {
     if (stream->Idle()) { continue; }

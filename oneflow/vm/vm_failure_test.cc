@@ -145,7 +145,7 @@ TEST_F(VmReuseTest, ImportedMemoryIsReleasedBehindItsLastInstruction) {
   vm_->SetMode(Vm::Mode::kQueued);
   // Its call waits for it, as the memory is visible; the memory goes on this thread meanwhile.
   std::thread caller([&] { CHECK_JUST(Issue(kAffineLong, {host}, out, {1, 0})); });
-  while (stream_->Idle()) { std::this_thread::yield(); }
+  while (stream_->running_op() == nullptr) { std::this_thread::yield(); }
   host.storage = StorageRef();  // at once, though an instruction is about to read it
   EXPECT_EQ(released, 0);
   gate_open = true;
@@ -163,7 +163,7 @@ TEST_F(VmFailureTest, AnOpOnVisibleMemoryIsNotStarvedByAnotherThread) {
     const Vec x = Filled(1);
     while (!stop) { CHECK_JUST(Issue(kAffineLong, {x}, x, {1, 0})); }
   });
-  while (stream_->Idle()) { std::this_thread::yield(); }
+  while (stream_->running_op() == nullptr) { std::this_thread::yield(); }
   float memory[4] = {1, 2, 3, 4};
   const Vec host = {Storage::Import(Device(), memory, sizeof(memory), nullptr, [](void*) {}), 4};
   for (const Vm::Mode mode : {Vm::Mode::kAuto, Vm::Mode::kRandom}) {
