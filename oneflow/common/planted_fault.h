@@ -54,6 +54,9 @@
   X(kInPlacePoisons, "in_place_poisons") \
   X(kFailedMemoryLeaks, "failed_memory_leaks") \
   X(kWaitsIgnoreSignals, "waits_ignore_signals") \
+  X(kBackwardNamesTheCallOnly, "backward_names_the_call_only") \
+  X(kAnomalyNamesALaterNan, "anomaly_names_a_later_nan") \
+  X(kCollectorSeesNoHooks, "collector_sees_no_hooks") \
   /* end */
 // clang-format on
 
