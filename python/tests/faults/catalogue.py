@@ -32,6 +32,7 @@ STACK = "python/tests/stack/test_stack_faults.py"
 PLANTS = "python/tests/vm/test_plants.py"
 SIGNALS = "python/tests/vm/test_signals.py"
 SOAK = "python/tests/vm/test_soak.py"
+AUTOGRAD = "python/tests/autograd/test_plants.py"
 
 EXIT = (
     "python/tests/faults/test_exit_faults.py::test_a_plant_turns_it_red",
@@ -247,5 +248,23 @@ CATALOGUE = (
         "none: Ctrl-C must end a wait",
         "waits never look at pending signals",
         (f"{SIGNALS}::test_a_wait_that_ignores_signals_is_noticed",),
+    ),
+    Row(
+        "backward_names_the_call_only",
+        "errors of backward show the line of .backward() and not that of the forward op",
+        "an error of an op that backward issues has the stack of that call, and no other",
+        (f"{AUTOGRAD}::test_a_plant_turns_it_red",),
+    ),
+    Row(
+        "anomaly_names_a_later_nan",
+        "none: there is no anomaly mode",
+        "anomaly mode lets the first NaN of a backward pass",
+        (f"{AUTOGRAD}::test_a_plant_turns_it_red",),
+    ),
+    Row(
+        "collector_sees_no_hooks",
+        "a hook whose closure holds its own tensor is never freed",
+        "the garbage collector is not told what the tape owns",
+        (f"{AUTOGRAD}::test_a_plant_turns_it_red",),
     ),
 )
