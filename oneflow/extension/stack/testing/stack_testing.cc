@@ -229,6 +229,19 @@ PyObject* FormatWithoutGil(PyObject*, PyObject* object) {
   return Text(text);
 }
 
+// A worker that writes a stack to stdout in a moment, whoever holds the GIL then.
+PyObject* PrintLater(PyObject*, PyObject* object) {
+  StackId id;
+  if (!ParseId(object, &id)) { return nullptr; }
+  StackSource::Get()->Pin(id);
+  std::thread([id] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::fputs((FormatStack(id) + "printed\n").c_str(), stdout);
+    std::fflush(stdout);
+  }).detach();
+  Py_RETURN_NONE;
+}
+
 PyObject* CaptureWithoutGil(PyObject*, PyObject*) {
   StackId id = kNoStack;
   std::thread([&] { id = CurrentStack(); }).join();
@@ -375,6 +388,7 @@ PyMethodDef methods[] = {
     {"plant", Plant, METH_O, "Plants a fault by its name; an empty one removes it."},
     {"resolve", ResolveHere, METH_O, "The frames of an id, oldest first."},
     {"format_without_gil", FormatWithoutGil, METH_O, "FormatStack on a thread without the GIL."},
+    {"print_later", PrintLater, METH_O, "Prints a stack from a worker, 200 ms from now."},
     {"pin", Pin, METH_O, ""},
     {"unpin", Unpin, METH_O, ""},
     {"evicted", Evicted, METH_O, ""},

@@ -6,6 +6,7 @@ import gc
 import itertools
 import os
 import re
+import subprocess
 import sys
 import threading
 import traceback
@@ -145,6 +146,40 @@ def test_a_thread_without_the_gil_prints_a_stack_while_another_holds_it() -> Non
     assert "    text = st.format_without_gil(st.capture())\n" in text
     if _HAS_COLUMNS:
         assert text.endswith(" " * 33 + "^" * len("st.capture()") + "\n")
+
+
+def test_a_worker_prints_while_a_thread_sleeps_with_the_gil_for_ever() -> None:
+    """No Python code runs any more in the process, which has to be killed afterwards."""
+    program = """
+import ctypes, stack_testing as st
+st.install()
+def issue():
+    return st.capture()
+st.print_later(issue())
+ctypes.PyDLL(None).pause()
+print("never")
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    watchdog = threading.Timer(60, process.kill)
+    watchdog.start()
+    try:
+        assert process.stdout is not None
+        text = "".join(iter(process.stdout.readline, "printed\n"))
+        assert process.poll() is None
+    finally:
+        watchdog.cancel()
+        process.kill()
+        rest = process.communicate()[0]
+    assert [line for line in text.splitlines() if line.startswith("  File")] == [
+        '  File "<string>", line 6, in <module>',
+        '  File "<string>", line 5, in issue',
+    ]
+    assert rest == ""
 
 
 def test_the_printed_stack_is_pythons() -> None:
