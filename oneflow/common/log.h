@@ -13,6 +13,9 @@
 namespace oneflow {
 
 void WriteStderr(std::string_view text);
+// For a process that began with its stderr closed: the descriptor is that of some other file now,
+// which nothing must be written to.
+void DisownStderr();
 
 template <typename... Args>
 void LogWarning(std::string_view pattern, const Args&... args) {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -49,6 +50,17 @@ OTHERS = ["sys.executable = '/bin/true'", "sys.executable = None", "sys.orig_arg
 @pytest.mark.parametrize("other", OTHERS)
 def test_no_report_where_the_interpreter_is_not_the_program(other: str) -> None:
     assert leave(f"{other}\nimport oneflow as flow\n{UNREAD}") == (0, "", "")
+
+
+def test_nothing_is_written_to_the_file_that_has_the_number_of_stderr(tmp_path: Path) -> None:
+    """What a program that began without stderr opens first."""
+    program = f"import os, oneflow as flow\nfd = os.open('data', os.O_CREAT | os.O_RDWR)\n{UNREAD}"
+    program += "os.write(1, b'%d' % fd)"
+    command = ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", program]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, timeout=100)
+    assert (done.returncode, done.stdout) == (1, b"2")
+    assert (tmp_path / "data").read_bytes() == b""
 
 
 def test_control() -> None:

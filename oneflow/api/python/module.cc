@@ -12,6 +12,7 @@
 #include "oneflow/boot/boot.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/common/terminal.h"
+#include "oneflow/common/log.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/device/allocator.h"
 #include "oneflow/device/cpu/parallel.h"
@@ -133,6 +134,7 @@ void StartForPython() {
   lifetime::RegisterForkHooks(lifetime::ForkOrder::kRecorder,
                               {nullptr, nullptr, &Gil::ResetInChild});
   lifetime::SetFlushHook(&FlushPythonStreams);
+  if (PySys_GetObject("__stderr__") == Py_None) { DisownStderr(); }
   if (IsPythonProgram()) { lifetime::InstallUnreadErrorReport(); }
 }
 
