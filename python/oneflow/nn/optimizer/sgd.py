@@ -94,11 +94,24 @@ class SGD(Optimizer):
         """
         loss = self._evaluate(closure)
         with no_grad():
+            buffers = self._new_buffers()
             for group in self.param_groups:
-                self._update(group.options, group.parameters)
+                self._update(group.options, group.parameters, buffers)
         return loss
 
-    def _update(self, options: dict[str, Any], parameters: list[Any]) -> None:
+    def _new_buffers(self) -> dict[Any, Any]:
+        """For parameters without one; before any changes, so that no memory leaves all as it was."""
+        return {
+            parameter: empty_like(parameter.grad)
+            for group in self.param_groups
+            if group.options["momentum"] != 0
+            for parameter in group.parameters
+            if parameter.grad is not None and "momentum_buffer" not in self.state[parameter]
+        }
+
+    def _update(
+        self, options: dict[str, Any], parameters: list[Any], buffers: dict[Any, Any]
+    ) -> None:
         lr, momentum, decay = options["lr"], options["momentum"], options["weight_decay"]
         dampening, nesterov = options["dampening"], options["nesterov"]
         maximize, state = options["maximize"], self.state
@@ -111,9 +124,7 @@ class SGD(Optimizer):
                 continue
             own = state[parameter]
             first = "momentum_buffer" not in own
-            if first:
-                own["momentum_buffer"] = empty_like(gradient)
-            buffer = own["momentum_buffer"]
+            buffer = buffers[parameter] if first else own["momentum_buffer"]
             _sgd_momentum(
                 parameter,
                 buffer,
@@ -126,3 +137,4 @@ class SGD(Optimizer):
                 maximize,
                 first,
             )
+            own["momentum_buffer"] = buffer
