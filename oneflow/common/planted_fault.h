@@ -27,6 +27,8 @@
   X(kMissingGpuAborts, "missing_gpu_aborts") \
   X(kBadIndexGivesZeros, "bad_index_gives_zeros") \
   X(kCheckJustInDestructor, "check_just_in_destructor") \
+  X(kOutOfMemoryWrongOrder, "out_of_memory_wrong_order") \
+  X(kOutOfMemoryWrongLine, "out_of_memory_wrong_line") \
   X(kStopDoesNotWakeStream, "stop_does_not_wake_stream") \
   X(kDeadlineIgnored, "deadline_ignored") \
   X(kUnreadErrorNotReported, "unread_error_not_reported") \

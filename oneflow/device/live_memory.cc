@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "oneflow/common/planted_fault.h"
 #include "oneflow/common/spin_lock.h"
 #include "oneflow/common/stack_context.h"
 
@@ -57,6 +58,7 @@ struct Found {
 };
 
 bool Before(const Found& a, const Found& b) {
+  if (FaultPlanted(Fault::kOutOfMemoryWrongOrder)) { return a.sequence < b.sequence; }
   return a.bytes != b.bytes ? a.bytes > b.bytes : a.sequence < b.sequence;
 }
 
@@ -164,7 +166,8 @@ LiveTensors LiveMemory::Find(Device device, int largest) {
     tensor.dtype = found.dtype;
     tensor.holders = found.holders;
     tensor.in_backward = found.in_backward;
-    if (source != nullptr) { tensor.lines = source->Resolve(found.stack); }
+    const bool wrong = FaultPlanted(Fault::kOutOfMemoryWrongLine);
+    if (source != nullptr) { tensor.lines = source->Resolve(wrong ? CurrentStack() : found.stack); }
     out.largest.push_back(std::move(tensor));
   }
   return out;

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "oneflow/device/cpu/cpu_allocator.h"
+#include "oneflow/device/live_memory.h"
+#include "oneflow/lifetime/deferred_release.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -51,6 +53,28 @@ Maybe<void> RunGated(const KernelCall& call) {
   return Ok();
 }
 const Kernel kGated{"gated", &RunGated, nullptr, [](const KernelCall&) { return 15e3; }};
+
+TEST_F(TensorMemoryTest, WhatAThreadWithoutTheHostsLockLeftIsFreedFirst) {
+  auto* left = new TensorPtr(CHECK_JUST(Bytes(40 * kMiB)));
+  lifetime::DeferRelease([](void* tensor) { delete static_cast<TensorPtr*>(tensor); }, left);
+  EXPECT_TRUE(Bytes(50 * kMiB).ok());
+}
+
+TEST_F(TensorMemoryTest, LiveTensorsAreListed) {
+  const TensorPtr x = CHECK_JUST(Bytes(3 * kMiB));
+  TensorPtr y = CHECK_JUST(Bytes(5 * kMiB));
+  const TensorPtr small = CHECK_JUST(Bytes(1000));
+  const TensorPtr view = x->Alias();
+  const LiveTensors live = LiveMemory::Find(Device(), 5);
+  EXPECT_EQ(live.count, 2);
+  EXPECT_EQ(live.bytes, 8 * kMiB);
+  ASSERT_EQ(live.largest.size(), 2u);
+  EXPECT_EQ(live.largest[0].holders, 1);
+  EXPECT_EQ(live.largest[1].holders, 2);
+  EXPECT_EQ(live.largest[1].shape, (Shape{3 * kMiB}));
+  y.Reset();
+  EXPECT_EQ(LiveMemory::Find(Device(), 5).count, 1);
+}
 
 TEST_F(TensorMemoryTest, MemoryOfQueuedInstructionsIsWaitedFor) {
   Vm::Get()->SetMode(Vm::Mode::kQueued);

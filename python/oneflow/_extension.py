@@ -18,12 +18,20 @@ _SPINS = "1000"
 
 
 def load() -> ModuleType:
-    """Imports `oneflow._oneflow_internal`; the environment is afterwards as it was."""
+    """Imports `oneflow._oneflow_internal`; the environment is afterwards as it was.
+
+    Raises:
+        ValueError: an environment variable has a value that must not be ignored.
+    """
     chosen = _NAME in os.environ or "OMP_WAIT_POLICY" in os.environ
     if not chosen:
         os.environ[_NAME] = _SPINS
     try:
         return importlib.import_module("oneflow._oneflow_internal")
+    except ImportError as error:
+        if isinstance(error.__cause__, ValueError):  # an environment variable: its text says all
+            raise error.__cause__ from None
+        raise
     finally:
         if not chosen:
             del os.environ[_NAME]

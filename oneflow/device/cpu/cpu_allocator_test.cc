@@ -190,6 +190,12 @@ TEST_F(CpuAllocatorTest, StatsCount) {
   EXPECT_EQ(stats.size_classes[0].in_use, 1);
   EXPECT_EQ(stats.size_classes[1].in_use, 0);
   EXPECT_EQ(stats.size_classes[1].cached, 1);
+  EXPECT_EQ(stats.size_classes[0].in_use_bytes, 64);
+  EXPECT_EQ(stats.size_classes[0].cached_bytes, 0);
+  EXPECT_EQ(stats.size_classes[1].in_use_bytes, 0);
+  EXPECT_EQ(stats.size_classes[1].cached_bytes, static_cast<int64_t>(2 * kMiB));
+  EXPECT_EQ(stats.unsplit, static_cast<int64_t>(2 * kMiB) - 64);
+  EXPECT_EQ(stats.reserved, static_cast<int64_t>(4 * kMiB));
   pool.ResetPeak();
   EXPECT_EQ(pool.Stats().allocated_peak, 64);
   pool.Free(x, nullptr, 0);

@@ -76,6 +76,27 @@ TEST_F(HostMemoryTest, FullGroupLeavesNothing) {
   EXPECT_EQ(ReadHostMemory(root_).cgroup, 0);
 }
 
+// What sets the limit is named by the report of an out-of-memory error.
+TEST_F(HostMemoryTest, TheBudgetIsTheSmallestOfThree) {
+  Write("/proc/meminfo", "MemAvailable:   3000 kB\n");
+  MemoryBudget machine(kNoLimit, root_);
+  EXPECT_EQ(machine.Limit(0, 0), 3000 << 10);
+  EXPECT_STREQ(machine.reason(), "the machine's available memory");
+  for (const char* version : {"v2", "v1"}) {
+    const bool two = std::string(version) == "v2";
+    const std::string folder = two ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+    Write("/proc/self/cgroup", two ? "0::/\n" : "3:memory:/\n");
+    Write(folder + (two ? "/memory.max" : "/memory.limit_in_bytes"), "2097152\n");
+    Write(folder + (two ? "/memory.current" : "/memory.usage_in_bytes"), "1048576\n");
+    MemoryBudget group(kNoLimit, root_);
+    EXPECT_EQ(group.Limit(0, 0), 1 << 20) << version;
+    EXPECT_STREQ(group.reason(), "the control group (cgroup)") << version;
+    MemoryBudget user(512 << 10, root_);
+    EXPECT_EQ(user.Limit(0, 0), 512 << 10) << version;
+    EXPECT_STREQ(user.reason(), "ONEFLOW_CPU_MEMORY_LIMIT") << version;
+  }
+}
+
 TEST(MemoryBudgetTest, TheUsersLimitWinsWhenItIsTheSmallest) {
   MemoryBudget budget(1 << 20);
   EXPECT_EQ(budget.Limit(0, 0), 1 << 20);

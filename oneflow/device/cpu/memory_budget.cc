@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/device/byte_size.h"
@@ -14,8 +15,8 @@ constexpr int64_t kTrustedStep = int64_t{256} << 20;
 constexpr char kVariable[] = "ONEFLOW_CPU_MEMORY_LIMIT";
 }  // namespace
 
-MemoryBudget::MemoryBudget(int64_t configured)
-    : configured_(configured), resident_before_(ResidentAnonymousBytes()) {}
+MemoryBudget::MemoryBudget(int64_t configured, std::string root)
+    : configured_(configured), root_(std::move(root)), resident_before_(ResidentAnonymousBytes()) {}
 
 Maybe<MemoryBudget> MemoryBudget::FromEnvironment() {
   const std::string text = EnvString(kVariable, "");
@@ -36,7 +37,7 @@ int64_t MemoryBudget::Limit(int64_t reserved, int64_t grow) {
 }
 
 void MemoryBudget::Refresh(int64_t reserved, int64_t grow) {
-  const HostMemory host = ReadHostMemory();
+  const HostMemory host = ReadHostMemory(root_);
   // Pages of the pool that were never touched are not resident: they still count as available, and
   // must not be given away twice.
   const int64_t resident =

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string>
 
 #include "oneflow/common/maybe.h"
 #include "oneflow/device/cpu/host_memory.h"
@@ -19,8 +20,8 @@ namespace cpu {
 
 class MemoryBudget {
  public:
-  // `configured`: kNoLimit when the user set none.
-  explicit MemoryBudget(int64_t configured);
+  // `configured`: kNoLimit when the user set none. `root`: see ReadHostMemory.
+  explicit MemoryBudget(int64_t configured, std::string root = "");
   // Reads ONEFLOW_CPU_MEMORY_LIMIT. ValueError when it is no size: a limit that is not kept may cost
   // the whole machine, so it is not ignored as other variables are.
   static Maybe<MemoryBudget> FromEnvironment();
@@ -34,8 +35,9 @@ class MemoryBudget {
  private:
   void Refresh(int64_t reserved, int64_t grow);
 
-  const int64_t configured_;
-  const int64_t resident_before_;  // anonymous memory of the process that is not the pool's
+  int64_t configured_;
+  std::string root_;
+  int64_t resident_before_;  // anonymous memory of the process that is not the pool's
   int64_t limit_ = 0;
   int64_t trusted_until_ = -1;  // no need to look again while reserved stays below
   std::chrono::steady_clock::time_point looked_at_;

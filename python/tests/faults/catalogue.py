@@ -27,6 +27,7 @@ class Row(NamedTuple):
 
 
 KILLERS = "python/tests/faults/test_killers.py"
+MEMORY = "python/tests/memory/test_out_of_memory.py"
 INTERPOSE = "python/tests/faults/test_interpose.py"
 STACK = "python/tests/stack/test_stack_faults.py"
 PLANTS = "python/tests/vm/test_plants.py"
@@ -84,6 +85,18 @@ CATALOGUE = (
         "destructors throw, which ends in std::terminate",
         "the record of a tensor that failed throws that error when it is destroyed",
         (f"{KILLERS}::test_a_plant_kills",),
+    ),
+    Row(
+        "out_of_memory_wrong_order",
+        "an out-of-memory error names no tensor at all, so that nobody knows what to free",
+        "its report lists the oldest live tensors instead of the largest",
+        (f"{MEMORY}::test_a_wrong_report_is_noticed",),
+    ),
+    Row(
+        "out_of_memory_wrong_line",
+        "errors name the line of the latest op of a frame, not of the one that is meant",
+        "an out-of-memory report names the failing line for every live tensor",
+        (f"{MEMORY}::test_a_wrong_report_is_noticed",),
     ),
     Row(
         "stop_does_not_wake_stream",

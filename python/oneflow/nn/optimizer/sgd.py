@@ -100,7 +100,7 @@ class SGD(Optimizer):
         return loss
 
     def _new_buffers(self) -> dict[Any, Any]:
-        """For parameters without one; before any changes, so that no memory leaves all as it was."""
+        """For parameters without one: before any changes, so that all stays if memory ends."""
         return {
             parameter: empty_like(parameter.grad)
             for group in self.param_groups
