@@ -109,13 +109,13 @@ std::string Summary(const MemoryStats& stats, const LiveTensors& live,
                      FormatBytes(std::max<int64_t>(stats.allocated - live.bytes, 0)));
   }
   return Format("Out of memory on {}:\n"
-                "  asked   {} ({} bytes) by {}\n"
+                "  asked   {} ({} bytes)\n"
                 "  in use  {}\n"
                 "  peak    {}\n"
                 "  cached  {} beside it, after flow.{}.empty_cache()\n"
                 "  limit   {}, set by {}\n"
                 "  try     {}",
-                request.device, FormatBytes(asked), asked, request.op, in_use,
+                request.device, FormatBytes(asked), asked, in_use,
                 FormatBytes(stats.allocated_peak), FormatBytes(stats.reserved - stats.allocated),
                 DeviceTypeName(request.device.type()), FormatBytes(stats.limit), stats.limit_source,
                 Advice(stats, asked));

@@ -38,7 +38,7 @@ TEST_F(TensorMemoryTest, MoreThanTheLimitIsAnErrorThatNamesOpAndShape) {
   EXPECT_EQ(refused.error()->op(), "empty");
   EXPECT_EQ(refused.error()->footer(),
             "Out of memory on cpu:0:\n"
-            "  asked   65.00 MiB (68157440 bytes) by empty\n"
+            "  asked   65.00 MiB (68157440 bytes)\n"
             "  in use  0 bytes\n"
             "  peak    0 bytes\n"
             "  cached  0 bytes beside it, after flow.cpu.empty_cache()\n"

@@ -1,13 +1,19 @@
 """The extension module: tensors, dtypes, devices, random state, autograd's engine."""
 
 from collections.abc import Callable, Iterator, Sequence
+from traceback import StackSummary
 from typing import Any, Protocol
 
 import numpy as np
 
 from oneflow import _C as _C
 
-class OutOfMemoryError(RuntimeError, MemoryError): ...
+class OutOfMemoryError(RuntimeError, MemoryError):
+    op: str
+    stack: StackSummary
+    forward_stack: StackSummary
+    backward_stack: StackSummary
+
 class InternalError(RuntimeError): ...
 
 class dtype:

@@ -86,7 +86,8 @@ std::string Text(const Error& error, bool elsewhere) {
     const std::string hint = error.published() ? RecorderHint() : "";
     return hint.empty() ? message : message + "\n" + hint.substr(0, hint.size() - 1);
   }
-  const bool long_way_up = std::count(lines.begin(), lines.end(), '\n') >= kLinesOfAScreen;
+  const bool long_way_up =
+      error.footer().empty() && std::count(lines.begin(), lines.end(), '\n') >= kLinesOfAScreen;
   lines.pop_back();
   if (long_way_up) { lines += Format("\n{}: {}", ErrorKindName(error.kind()), message); }
   return message + "\n" + lines;
