@@ -124,6 +124,13 @@ def test_the_stubs_and_the_marker_for_type_checkers_are_in_it() -> None:
     assert "oneflow/" + wheel_file.extension_name() in names
 
 
+def test_nothing_in_it_can_be_made_to_misbehave() -> None:
+    """Faults are planted in a build of its own (oneflow/common/planted_fault.h)."""
+    with zipfile.ZipFile(_wheel()) as archive:
+        for name in archive.namelist():
+            assert b"ONEFLOW_PLANTED_FAULT" not in archive.read(name), name
+
+
 def test_a_changed_file_is_noticed(installed: pathlib.Path, tmp_path: pathlib.Path) -> None:
     """The positive control of RECORD: pip refuses nothing, but the hashes must tell."""
     with zipfile.ZipFile(_wheel()) as archive:

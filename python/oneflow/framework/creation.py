@@ -216,6 +216,7 @@ def linspace(
 
     Raises:
         ValueError: `steps` is negative.
+        OutOfMemoryError: there is not that much memory.
 
     Example:
         >>> import oneflow as flow
@@ -226,8 +227,19 @@ def linspace(
     if count < 0:
         raise ValueError(f"[linspace] expects steps of at least 0, got {count}")
     dtype = _oneflow_internal.float32 if dtype is None else dtype
-    values = np.linspace(float(start), float(end), count)
-    return with_grad(_oneflow_internal.tensor(values, dtype=dtype, device=device), requires_grad)
+    # In the steps of NumPy's function, but out of memory that is asked for first.
+    values = _C.arange(0, count, 1, dtype=_oneflow_internal.float64, device=device)
+    start, end = float(start), float(end)
+    if count > 1:
+        step = (end - start) / (count - 1)
+        if step == 0:  # too small for a number, unless the ends are equal
+            values = values.div_(count - 1).mul_(end - start).add_(start)
+        else:
+            values = values.mul_(step).add_(start)
+        values[-1] = end
+    else:
+        values = values.add_(start)
+    return with_grad(values.to(dtype), requires_grad)
 
 
 def eye(
@@ -249,6 +261,7 @@ def eye(
 
     Raises:
         ValueError: a size is negative.
+        OutOfMemoryError: there is not that much memory.
 
     Example:
         >>> import oneflow as flow
@@ -260,7 +273,10 @@ def eye(
     if rows < 0 or columns < 0:
         raise ValueError(f"[eye] expects sizes of at least 0, got ({rows}, {columns})")
     dtype = _oneflow_internal.float32 if dtype is None else dtype
-    values = _oneflow_internal.tensor(np.eye(rows, columns), dtype=dtype, device=device)
+    values = _C.zeros((rows, columns), dtype=dtype, device=device)
+    ones = min(rows, columns)
+    if ones > 0:
+        values.view(rows * columns)[: ones * (columns + 1) : columns + 1] = 1
     return with_grad(values, requires_grad)
 
 

@@ -56,14 +56,22 @@ KILLERS = (
     Killer(
         "no_memory",
         "expect(flow.OutOfMemoryError, lambda: flow.ones(1 << 44))",
-        ("OutOfMemoryError | ", "64.00 TiB"),
+        ("OutOfMemoryError | [", "64.00 TiB for a tensor of shape (17592186044416,) and dtype float32"),
         "allocation_failure_aborts",
         signal.SIGABRT,
     ),
     Killer(
         "no_memory_for_a_result",
         "e = flow.ones(1).expand(1 << 22, 1 << 22)\nexpect(flow.OutOfMemoryError, lambda: e + e)",
-        ("OutOfMemoryError | ", "64.00 TiB"),
+        ("OutOfMemoryError | [add] expects 64.00 TiB for a tensor of shape (4194304, 4194304)",),
+        "allocation_failure_aborts",
+        signal.SIGABRT,
+    ),
+    Killer(
+        "no_memory_for_a_range",
+        "expect(flow.OutOfMemoryError, lambda: flow.linspace(0, 1, 1 << 43))\n"
+        "expect(flow.OutOfMemoryError, lambda: flow.eye(1 << 22))",
+        ("OutOfMemoryError | [", "(8796093022208,)", "OutOfMemoryError | [", "(4194304, 4194304)"),
         "allocation_failure_aborts",
         signal.SIGABRT,
     ),
