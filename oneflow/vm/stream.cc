@@ -50,6 +50,7 @@ Instruction::Outcome ExecuteOrCatch(Instruction* instruction) {
   } catch (...) {
     error = InternalError("[{}] its stream caught what is no std::exception", instruction->op());
   }
+  if (FaultPlanted(Fault::kKernelErrorEscapes)) { CHECK_JUST(Maybe<void>(error)); }
   error->set_op(instruction->op());
   error->MarkPublished();
   instruction->Abandon(error);

@@ -68,10 +68,10 @@ def test_arange(args: Any) -> None:
 
 
 def test_linspace_and_eye() -> None:
-    for ends in ((-1, 1), (3.7, -2.5), (0, 1e-300), (5, 5), (-1e300, 1e308)):
+    for start, end in ((-1.0, 1.0), (3.7, -2.5), (0.0, 1e-300), (5.0, 5.0), (-1e300, 1e308)):
         for steps in (0, 1, 2, 3, 1001):
-            made = flow.linspace(*ends, steps, dtype=flow.float64)
-            assert np.array_equal(made.numpy(), np.linspace(*ends, steps)), (ends, steps)
+            made = flow.linspace(start, end, steps, dtype=flow.float64)
+            assert np.array_equal(made.numpy(), np.linspace(start, end, steps)), (start, steps)
     assert flow.linspace(0, 10, 5, dtype=flow.int64).tolist() == [0, 2, 5, 7, 10]
     assert flow.linspace(0, 1, 2).dtype == flow.float32
     for rows, columns in ((0, 0), (0, 3), (3, 0), (1, 1), (2, 3), (3, 3), (5, 2)):

@@ -136,13 +136,8 @@ def run_row(
     env: Mapping[str, str] | None = None,
     extension: str | Path | None = None,
     program: Path | None = None,
-    leaks: bool = False,
 ) -> Verdict:
-    """Runs a row, which need not be in the table if `program` is given.
-
-    `leaks`: it leaves shared memory behind on purpose, so that nothing may run beside it. What
-    `ended.shared` names is the caller's to remove.
-    """
+    """Runs a row, which need not be in the table if `program` is given."""
     factor = SANITIZER_FACTOR if sanitizer() else 1.0
     rng = random.Random(f"{seed}/{scenario.name}")
     with tempfile.TemporaryDirectory(prefix="exit-") as name:
@@ -157,7 +152,6 @@ def run_row(
             program.read_text() if scenario.start == "stdin" else "",
             scenario.signals,
             scenario.wall * factor,
-            leaks,
         )
         ended = run(launch, rng)
     return Verdict(scenario, variant, seed, ended, judge(scenario, variant, ended, factor))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
-import fcntl
 import os
 import random
 import re
@@ -18,7 +17,6 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -63,24 +61,6 @@ class Ended:
 
 def run(launch: Launch, rng: random.Random) -> Ended:
     """Runs a program; kills it, and what it started, past the limit."""
-    with _beside_others(launch):
-        return _run(launch, rng)
-
-
-@contextlib.contextmanager
-def _beside_others(launch: Launch) -> Iterator[None]:
-    """Programs run beside those of other tests, but for one that leaks on purpose."""
-    try:
-        lock = open(f"/dev/shm/exit-harness-{os.getuid()}.lock", "w")  # noqa: SIM115
-    except OSError:  # no shared memory, or another user's
-        yield
-        return
-    with lock:
-        fcntl.flock(lock, fcntl.LOCK_EX if launch.leaks else fcntl.LOCK_SH)
-        yield
-
-
-def _run(launch: Launch, rng: random.Random) -> Ended:
     _prepare()
     ended = Ended()
     shared = shared_memory()

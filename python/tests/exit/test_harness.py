@@ -52,8 +52,7 @@ def test_repeats_take_every_variant() -> None:
 def control(name: str, status: int = 0) -> Verdict:
     wall = 3.0 if name == "hangs" else 60.0
     row = Scenario(0, name, "a control", status=status, stdout="good\n", wall=wall, cpu=0.5)
-    leaks = name == "shared_memory"
-    return run_row(row, Variant(), "0", program=CONTROLS / f"{name}.py", leaks=leaks)
+    return run_row(row, Variant(), "0", program=CONTROLS / f"{name}.py")
 
 
 CAN_DUMP = {"core"} if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 else set()

@@ -53,7 +53,7 @@ CATALOGUE = (
     Row(
         "kernel_error_escapes",
         "an error in a kernel on a thread of the vm ends in std::terminate",
-        "a kernel's failure leaves RunKernel as a C++ exception",
+        "a kernel's failure is thrown through the instruction and its stream's thread",
         (f"{KILLERS}::test_a_plant_kills",),
     ),
     Row(

@@ -56,7 +56,10 @@ KILLERS = (
     Killer(
         "no_memory",
         "expect(flow.OutOfMemoryError, lambda: flow.ones(1 << 44))",
-        ("OutOfMemoryError | [", "64.00 TiB for a tensor of shape (17592186044416,) and dtype float32"),
+        (
+            "OutOfMemoryError | [",
+            "64.00 TiB for a tensor of shape (17592186044416,) and dtype float32",
+        ),
         "allocation_failure_aborts",
         signal.SIGABRT,
     ),

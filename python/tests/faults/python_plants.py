@@ -55,7 +55,8 @@ def _loader_worker_not_ended() -> None:
 def _shared_memory_left_behind() -> None:
     from multiprocessing import resource_tracker, shared_memory
 
-    memory = shared_memory.SharedMemory(create=True, size=4096)
+    name = f"oneflow-{os.getpid()}"  # so that no other program is blamed for it
+    memory = shared_memory.SharedMemory(name, create=True, size=4096)
     resource_tracker.unregister(memory._name, "shared_memory")  # type: ignore[attr-defined]
     memory.close()
 

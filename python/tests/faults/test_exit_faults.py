@@ -28,8 +28,7 @@ def leave(fault: ExitFault, planted: bool) -> harness.Verdict:
         faulty.VARIABLE: fault.fault if planted else "none",
     }
     variant = harness.Variant(fault.mode)
-    leaks = planted and "shared memory" in fault.red
-    verdict = harness.run_row(scenario, variant, "0", env, program=fault.program(), leaks=leaks)
+    verdict = harness.run_row(scenario, variant, "0", env, program=fault.program())
     for name in verdict.ended.shared:
         (Path("/dev/shm") / name).unlink()
     return verdict
