@@ -9,10 +9,11 @@
 #ifndef ONEFLOW_COMMON_INTRUSIVE_PTR_H_
 #define ONEFLOW_COMMON_INTRUSIVE_PTR_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include "oneflow/common/atomic.h"
 
 namespace oneflow {
 
@@ -33,7 +34,7 @@ class RefCounted {
   ~RefCounted() = default;
 
  private:
-  mutable std::atomic<int32_t> refs_{0};
+  mutable Atomic<int32_t> refs_{0};
 };
 
 template <typename T>

@@ -114,9 +114,12 @@ class ModelVm {
  public:
   ModelVm() : vm_(Vm::Get()), stream_(CHECK_JUST(vm_->StreamFor(Device()))) {}
   ~ModelVm() {
-    VmPeer::Reset(vm_);
+    Finish();
     Pool()->EmptyCache();
   }
+  // Ends the streams; afterwards Peek() sees what the instructions left.
+  void Finish() { VmPeer::Reset(vm_); }
+  static int Peek(const StorageRef& storage) { return static_cast<Cell*>(storage->data())->Read(); }
 
   Vm* operator->() const { return vm_; }
   Stream* stream() const { return stream_; }
@@ -162,7 +165,7 @@ class ModelVm {
   // As `tensor.item()`; -1 when it fails.
   int Read(const StorageRef& storage) const {
     if (!vm_->SyncRead(storage.get()).ok()) { return -1; }
-    return static_cast<Cell*>(storage->data())->Read();
+    return Peek(storage);
   }
 
  private:

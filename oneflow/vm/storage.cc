@@ -8,6 +8,9 @@
 
 namespace oneflow {
 
+using interleave::Misordered;
+using interleave::OrderingFault;
+
 Maybe<StorageRef> Storage::Allocate(Device device, size_t bytes, StreamIndex stream) {
   Allocator* pool = JUST(GetAllocator(device));
   MemoryBlock* block = JUST(pool->Allocate(bytes, stream));
@@ -54,6 +57,9 @@ Storage::~Storage() {
 void Storage::DropHandle() {
   if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1) { return; }
   FreeMemory();
+  if (Misordered(OrderingFault::kReleasesWithTheHandle) && release_ != nullptr) {
+    std::exchange(release_, nullptr)(owner_);
+  }
   Release();
 }
 
@@ -68,7 +74,7 @@ void Storage::FreeMemory() {
     // The pool must know of queued uses on the home stream too: they do not hold back reuse there,
     // but until they have passed the memory cannot go back to the system.
     const StreamPoint last{std::max(last_write_.seq, first_read_.seq), home_};
-    const bool unknown = interleave::Misordered(interleave::OrderingFault::kFreesBeforeCompletion);
+    const bool unknown = Misordered(OrderingFault::kFreesBeforeCompletion);
     allocator_->Free(block_, &last, last.seq == 0 || unknown ? 0 : 1);
   } else {
     FreeAcrossStreams();

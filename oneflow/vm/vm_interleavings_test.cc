@@ -1,6 +1,8 @@
 // The vm and several threads, in every order of their steps: issue, read, fail, delete, exit.
 #include <chrono>
 
+#include "oneflow/common/atomic.h"
+#include "oneflow/common/host_hooks.h"
 #include "oneflow/vm/model_vm_testlib.h"
 
 namespace oneflow {
@@ -19,7 +21,8 @@ void UseWhileAnotherIssues() {
   const StorageRef x = vm.Make();
   const StorageRef y = vm.Make(other);
   Parallel({[&] { vm.Set(x, 1); }, [&] { CHECK_JUST(vm.Issue(kAddOne, &x, y, 0, other)); }});
-  const int seen = vm.Read(y);
+  vm.Finish();
+  const int seen = ModelVm::Peek(y);
   Require(seen == 1 || seen == 2, "one order or the other");
 }
 
@@ -113,6 +116,125 @@ TEST_F(VmInterleavings, DeleteWhileQueued) { Passes("delete while queued", Delet
 
 TEST_F(VmInterleavings, FindsMemoryThatIsFreedBeforeItsLastUse) {
   Finds(OrderingFault::kFreesBeforeCompletion, Failure::kUseAfterEnd, "plain", DeleteWhileQueued);
+}
+
+// ---- memory that Python can see
+
+// The host's memory, which it may reuse from the moment of its release.
+struct HostMemory {
+  Cell cell;
+  Atomic<bool> released{false};
+
+  StorageRef Import() {
+    return Storage::Import(Device(), &cell, 4, this, [](void* self) {
+      auto* memory = static_cast<HostMemory*>(self);
+      memory->cell.Write(-7);
+      memory->released.store(true);
+    });
+  }
+};
+
+TEST_F(VmInterleavings, VisibleMemoryIsWrittenWhenTheCallReturns) {
+  Passes("visible memory", [] {
+    HostMemory memory;
+    {
+      ModelVm vm;
+      const StorageRef x = vm.Make();
+      const StorageRef host = memory.Import();
+      vm->SetMode(Vm::Mode::kQueued);
+      CHECK_JUST(vm.Issue(kAddOne, &x, host));
+      Require(memory.cell.Read() == 1, "no further wait");
+    }
+    Require(memory.released.load(), "given back");
+  });
+}
+
+// An interrupt ends the wait for an op that is queued still, and the program lets go of the memory.
+void InterruptAndRelease() {
+  HostMemory memory;
+  {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    vm->SetMode(Vm::Mode::kQueued);
+    HostHooks hooks;
+    hooks.leave = []() -> void* {
+      static int state;
+      return &state;
+    };
+    hooks.enter = [](void*) {};
+    hooks.poll_signals = []() -> Maybe<void> {
+      return MakeIntrusive<Error>(ErrorKind::kInterrupted, "by a signal");
+    };
+    SetHostHooks(hooks);
+    {
+      const StorageRef host = memory.Import();
+      static_cast<void>(vm.Issue(kAddOne, &x, host));
+    }
+    SetHostHooks(HostHooks());
+  }
+  Require(memory.released.load(), "given back");
+}
+
+TEST_F(VmInterleavings, InterruptAndRelease) {
+  options_.timeouts = 1;  // waits look at signals when their slice of time has passed
+  Passes("interrupt and release", InterruptAndRelease);
+}
+
+TEST_F(VmInterleavings, FindsVisibleMemoryThatIsReleasedTooEarly) {
+  options_.timeouts = 1;
+  Finds(OrderingFault::kReleasesWithTheHandle, Failure::kDataRace, "storage.cc",
+        InterruptAndRelease);
+}
+
+// `x.data = y` waits for calls that look at x.
+TEST_F(VmInterleavings, AwaitCallsOn) {
+  Passes("await calls", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    vm.Set(x, 1);
+    Parallel({[&] { Require(vm->SyncRead(x.get()).ok(), "read"); },
+              [&] { Require(vm->AwaitCallsOn(*x.get()).ok(), "await"); }});
+  });
+}
+
+// ---- longer ops inline
+
+TEST_F(VmInterleavings, LongerOpInlineBesideAnother) {
+  Passes("longer ops inline", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    vm->SetMode(Vm::Mode::kInline);
+    const auto add = [&] { CHECK_JUST(vm.Issue(kAddOne, &x, x)); };
+    Parallel({add, add});
+    Require(vm.Read(x) == 2, "both were added");
+  });
+}
+
+TEST_F(VmInterleavings, LongerOpInlineAgainstStop) {
+  Passes("a longer op inline against stop", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    vm->SetMode(Vm::Mode::kInline);
+    Parallel({[&] { CHECK_JUST(vm.Issue(kAddOne, &x, x)); },
+              [&] { Require(vm->Stop(kNever), "in time"); }});
+    Require(vm.Read(x) == 1, "it has run");
+  });
+}
+
+// ---- fork (the parent's side)
+
+TEST_F(VmInterleavings, ForkWhileAnotherIssues) {
+  Passes("fork while another issues", [] {
+    ModelVm vm;
+    const StorageRef x = vm.Make();
+    Parallel({[&] { vm.Set(x, 1); },
+              [&] {
+                vm->PrepareFork(kNever);
+                Require(vm.stream()->Idle(), "nothing runs while the process is copied");
+                vm->ParentAfterFork();
+              }});
+    Require(vm.Read(x) == 1, "the value");
+  });
 }
 
 // ---- exit

@@ -19,6 +19,7 @@ enum class OrderingFault : int {
   kNotifiesBeforeAdvancing,   // who waits for an instruction is woken before it is complete
   kPoisonsAfterAdvancing,     // a failed op is complete before its outputs are poisoned
   kFreesBeforeCompletion,     // the pool does not hear of instructions that still use the memory
+  kReleasesWithTheHandle,     // memory of the host goes back while an instruction still uses it
   kStopsBeforeClosingQueues,  // streams end while an op can still be queued
   // lifetime
   kClosesBeforeRefusing,  // a session closes graphs for which runs are still admitted
