@@ -2,10 +2,12 @@
 #include <chrono>
 #include <vector>
 
+#include "oneflow/common/mutex.h"
 #include "oneflow/common/thread.h"
 #include "oneflow/lifetime/deferred_release.h"
 #include "oneflow/lifetime/env.h"
 #include "oneflow/lifetime/model_testlib.h"
+#include "oneflow/lifetime/reentry_door.h"
 #include "oneflow/lifetime/runtime_thread.h"
 #include "oneflow/lifetime/unread_errors.h"
 
@@ -91,6 +93,40 @@ TEST_F(EnvInterleavings, ShutdownTwice) {
     Parallel({[&] { world->Shutdown(); }, [&] { world->Shutdown(); }});
     Require(world->state() == EnvState::kClosed, "closed");
   });
+}
+
+// ---- the host language's lock
+
+// Two threads come back for the lock while the main thread ends the host.
+void ReenterAtTheExit() {
+  ReentryDoor door;
+  Mutex host;
+  bool over = false;
+  const auto come_back = [&] {
+    if (!door.Enter()) { interleave::Park(); }
+    MutexLock lock(&host);
+    door.Entered();
+    Require(!over, "nobody comes in once the host ends");
+  };
+  Parallel({come_back, come_back, [&] {
+              host.Lock();
+              door.Close();
+              while (!door.Empty()) {
+                host.Unlock();
+                PausePolling(std::chrono::microseconds(100));
+                host.Lock();
+              }
+              over = true;
+              host.Unlock();
+            }});
+  Require(over, "the host ends");
+}
+
+TEST_F(EnvInterleavings, ReenterAtTheExit) { Passes("reenter at the exit", ReenterAtTheExit); }
+
+TEST_F(EnvInterleavings, FindsALookBeforeTheDoor) {
+  Finds(OrderingFault::kLooksBeforeEntering, Failure::kRequirement, "reentry_door.h",
+        ReenterAtTheExit);
 }
 
 // ---- errors nobody has read

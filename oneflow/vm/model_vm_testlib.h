@@ -178,8 +178,8 @@ class ModelVmTest : public ::testing::Test {
   ModelVmTest() {
     RegisterAllocator(Device(), ModelVm::Pool());
     static_cast<void>(Vm::Get());  // static, as seen from any scenario
-    // Names of threads, errors waiting for the exit: nobody waits for what these locks guard.
-    options_.hidden_files = {"lifetime/runtime_thread.cc", "lifetime/unread_errors.cc"};
+    // Names of threads, a log: nobody waits for what these locks guard.
+    options_.hidden_files = {"lifetime/runtime_thread.cc", "lifetime/lifetime_log.cc"};
   }
   ~ModelVmTest() override { interleave::PlantOrderingFault(OrderingFault::kNone); }
 

@@ -4,7 +4,6 @@
 #include <Python.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -14,13 +13,13 @@
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/lifetime/deadline.h"
 #include "oneflow/lifetime/late_exit.h"
+#include "oneflow/lifetime/reentry_door.h"
 
 namespace oneflow {
 
 namespace {
 
-std::atomic<bool> admission_closed{false};
-std::atomic<int> coming_back{0};  // threads, other than the main one, that wait for the GIL
+lifetime::ReentryDoor door;  // for all threads but the main one
 std::thread::id main_thread;
 thread_local bool given_away = false;  // by Release()
 
@@ -58,17 +57,14 @@ void Gil::Acquire(void* state) {
     given_away = false;
     return;
   }
-  // seq_cst here and in CloseAdmission(): either this thread sees that the door is closed, or the
-  // main thread sees it standing in the door. Never neither.
-  coming_back.fetch_add(1);
-  if (admission_closed.load()) {
-    coming_back.fetch_sub(1);
+  const bool open = door.Enter();
+  if (!open) {
     if (!FaultPlanted(Fault::kAdmissionStaysOpen)) { ParkForEver(); }
     AwaitFinalizing();
   }
   PyEval_RestoreThread(static_cast<PyThreadState*>(state));
   given_away = false;
-  coming_back.fetch_sub(1);
+  if (open) { door.Entered(); }
 }
 
 Maybe<void> Gil::PollSignals() {
@@ -78,16 +74,16 @@ Maybe<void> Gil::PollSignals() {
 }
 
 void Gil::CloseAdmission(int status) {
-  admission_closed.store(true);
-  if (coming_back.load() == 0) { return; }
+  door.Close();
+  if (door.Empty()) { return; }
   // One of them may keep it for ever.
   lifetime::ExitWatch watch(lifetime::Deadline::ForShutdown(), status, [] {
     WriteStderr("oneflow: at exit a thread does not let go of the GIL\n");
     return true;
   });
-  // Who is past the check gets the GIL now: once Python is finalizing it would abort (see gil.h).
+  // Who stands in the door gets the GIL now: once Python is finalizing it would abort (see gil.h).
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-  while (coming_back.load() > 0 && std::chrono::steady_clock::now() < end) {
+  while (!door.Empty() && std::chrono::steady_clock::now() < end) {
     PyThreadState* state = PyEval_SaveThread();
     std::this_thread::sleep_for(std::chrono::microseconds(100));
     PyEval_RestoreThread(state);
@@ -97,7 +93,7 @@ void Gil::CloseAdmission(int status) {
 // In the child of a fork the forking thread is the main one, and there is no other.
 void Gil::ResetInChild() {
   main_thread = std::this_thread::get_id();
-  coming_back.store(0);
+  door.ForgetInChild();
 }
 
 void Gil::InstallHooks() {

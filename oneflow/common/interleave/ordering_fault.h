@@ -26,6 +26,7 @@ enum class OrderingFault : int {
   kAdmitsBeforeAdding,    // a graph is admitted, and joins its session once that may be closed
   kClosesUnderLease,      // a graph is closed while a run holds it
   kLooksBeforeLeasing,    // that a graph is open is found out apart from taking the lease
+  kLooksBeforeEntering,   // a thread looks whether the door is closed before it stands in it
   kReportsBeforeDone,     // who waits for a close is told before it is done
 };
 
