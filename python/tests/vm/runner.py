@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import queue
-import re
 from collections.abc import Callable
 from types import CodeType
 from typing import Any
@@ -202,11 +201,10 @@ class Runner:
 
     def line_of(self, error: Exception) -> int:
         """The statement that failed, by the error's stack."""
-        stack = getattr(error, "stack", None) or str(error)
-        lines = re.findall(r'File "<([^"]*)>", line (\d+)', str(stack))
-        if not lines:
+        stack = getattr(error, "stack", None)
+        if not stack:
             return -1
-        name, line = lines[-1][0], int(lines[-1][1])
+        name, line = stack[-1].filename.strip("<>"), stack[-1].lineno
         return line if name == self.prepared.name else foreign(name, line)
 
     # --- memory that comes back ---
