@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.exit.process import Ended, Launch, run
+from tests.exit.process import MAX_SLOWNESS, Ended, Launch, run
 from tests.exit.table import AUTO, DEV, NO_RECORDER, PROGRAMS, QUEUED, SCENARIOS, Scenario
 
 # How many times slower everything may be under a sanitizer.
@@ -139,6 +139,7 @@ def run_row(
 ) -> Verdict:
     """Runs a row, which need not be in the table if `program` is given."""
     factor = SANITIZER_FACTOR if sanitizer() else 1.0
+    limit = scenario.wall * factor
     rng = random.Random(f"{seed}/{scenario.name}")
     with tempfile.TemporaryDirectory(prefix="exit-") as name:
         folder = Path(name)
@@ -146,12 +147,12 @@ def run_row(
         program = program or scenario.program
         launch = Launch(
             command(scenario, variant, program),
-            environment(scenario, variant, rng, package, env or {}),
+            environment(scenario, variant, rng, package, env or {}, limit),
             folder,
             scenario.start,
             program.read_text() if scenario.start == "stdin" else "",
             scenario.signals,
-            scenario.wall * factor,
+            limit,
         )
         ended = run(launch, rng)
     return Verdict(scenario, variant, seed, ended, judge(scenario, variant, ended, factor))
@@ -175,6 +176,7 @@ def environment(
     rng: random.Random,
     package: Path | None,
     env: Mapping[str, str],
+    limit: float,
 ) -> dict[str, str]:
     """The caller's environment, without its Python and OneFlow settings and with the run's."""
     kept = {
@@ -196,6 +198,8 @@ def environment(
         "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / f"exit-pyc-{os.getuid()}"),
         "PYTHONPATH": os.pathsep.join(path),
         "ONEFLOW_VM_MODE": variant.mode,
+        # Past the limit: the runtime's own deadline must not end what hangs, or is only slow.
+        "ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS": str(2 * MAX_SLOWNESS * limit),
         **dict(scenario.environ),
         **env,
     }

@@ -21,11 +21,13 @@ from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
 _CORE_BYTES = 1 << 20  # a short dump is a dump
-_GRACE = 2.0  # for workers that notice by a closed pipe that their program is gone
+_GRACE = 5.0  # for workers that notice by a closed pipe that their program is gone
 # Shared memory and semaphores that Python, or a framework, makes. The library's own has a process
 # in its name; the rest may be another program's, which will take it away within a moment.
 _SHARED = re.compile(r"psm_|pym-|sem\.|torch_|wnsm_|oneflow-(\d+)")
 _PATIENCE = 5.0
+# How much longer than its limit a program may take on a busy machine.
+MAX_SLOWNESS = 8.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,13 +62,13 @@ class Ended:
 
 
 def run(launch: Launch, rng: random.Random) -> Ended:
-    """Runs a program; kills it, and what it started, past the limit."""
+    """Runs a program; kills it, and what it started, where it hangs."""
     _prepare()
     ended = Ended()
     shared = shared_memory()
     started = time.monotonic()
     process = _spawn(launch)
-    ended.hung = _drive(process.pid, launch, started + launch.limit, rng)
+    ended.hung = _drive(process.pid, launch, started, rng)
     _, status, usage = os.wait4(process.pid, 0)
     ended.wall = time.monotonic() - started
     ended.status = process.returncode = os.waitstatus_to_exitcode(status)
@@ -121,10 +123,19 @@ def _spawn(launch: Launch) -> subprocess.Popen[bytes]:
     return process
 
 
-def _drive(pid: int, launch: Launch, deadline: float, rng: random.Random) -> str:
-    """Sends the signals and waits for the end; kills the program past the deadline and then says
-    what its threads were doing.
+def slowness(pid: int) -> float:
+    """How many times longer the main thread of a process took, for what it computed, than it would
+    on a machine that does nothing else; at most MAX_SLOWNESS.
     """
+    ran, waited, _ = map(int, Path(f"/proc/{pid}/schedstat").read_text().split())
+    return min(MAX_SLOWNESS, 1.0 + waited / max(ran, 1))
+
+
+def _drive(pid: int, launch: Launch, started: float, rng: random.Random) -> str:
+    """Sends the signals and waits for the end; kills the program past the limit, which is for a
+    machine that does nothing else, and then says what its threads were doing.
+    """
+    deadline = started + launch.limit
     pending = list(launch.signals)
     watched = select.poll()
     descriptor = os.pidfd_open(pid)
@@ -133,6 +144,9 @@ def _drive(pid: int, launch: Launch, deadline: float, rng: random.Random) -> str
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
+                deadline = started + launch.limit * slowness(pid)
+                if deadline > time.monotonic():
+                    continue
                 threads = _threads(pid)
                 os.killpg(pid, signal.SIGKILL)
                 return threads

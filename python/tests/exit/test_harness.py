@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from tests.exit.failure_rate import at_most, upper_bound
 from tests.exit.harness import CHECKS, VARIANTS, Variant, Verdict, rows, run_row, run_scenario
-from tests.exit.process import left_in_shared_memory, shared_memory
+from tests.exit.process import (
+    MAX_SLOWNESS,
+    left_in_shared_memory,
+    shared_memory,
+    slowness,
+)
 from tests.exit.table import NUMBERS, PROGRAMS, SCENARIOS, Scenario
 
 CONTROLS = Path(__file__).parent / "controls"
@@ -50,7 +55,7 @@ def test_repeats_take_every_variant() -> None:
 
 
 def control(name: str, status: int = 0) -> Verdict:
-    wall = 3.0 if name == "hangs" else 60.0
+    wall = 2.0 if name == "hangs" else 60.0
     row = Scenario(0, name, "a control", status=status, stdout="good\n", wall=wall, cpu=0.5)
     return run_row(row, Variant(), "0", program=CONTROLS / f"{name}.py")
 
@@ -88,6 +93,10 @@ def test_shared_memory_without_a_process_in_its_name() -> None:
     assert path.name in left_in_shared_memory(before, 0, 0.1)
     path.unlink()
     assert path.name not in left_in_shared_memory(before, 0, 0.1)
+
+
+def test_a_busy_machine_gives_a_program_more_time() -> None:
+    assert 1.0 <= slowness(os.getpid()) <= MAX_SLOWNESS
 
 
 def test_every_check_has_a_control() -> None:
