@@ -243,9 +243,11 @@ def gathered(w: Writer, calls: Calls, depth: int) -> str:
 
 def threads(w: Writer, calls: Calls, depth: int) -> str:
     number = next(w.numbers)
-    outside, w.in_event_loop = w.in_event_loop, w.is_warm
+    outside = w.in_event_loop, w.is_warm
+    # One thread's turns that do not count would silence the other's.
+    w.in_event_loop, w.is_warm = w.is_warm, True
     w.define("def", f"f{number}", [*w.block((), depth), "return site"])
-    w.in_event_loop = outside
+    w.in_event_loop, w.is_warm = outside
     return f"{w.random.choice(['spawn', 'pooled'])}(f{number}, {number})"
 
 
@@ -520,8 +522,7 @@ def type_alias(w: Writer, calls: Calls, depth: int) -> list[str]:
     number = next(w.numbers)
     read = f"T{number}.__value__"
     value = w.leaf((*calls, (w.file, read)), _MAX_DEPTH)
-    w.functions += [f"type T{number} = (1, {value})"]  # evaluated when it is first read
-    return [f"value = {read}"]
+    return [f"type T{number} = (1, {value})", f"value = {read}"]  # evaluated when it is first read
 
 
 STATEMENTS_WITHOUT_BLOCK: list[Statement] = [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import pathlib
+import re
 import sys
 import weakref
 from collections.abc import Iterator
@@ -10,6 +12,10 @@ from collections.abc import Iterator
 import pytest
 import stack_testing as st
 from stack_helpers import function, last, run_python
+
+
+# A sanitizer keeps what was freed, and memory beside each block.
+_SANITIZED = re.search("lib[at]san", pathlib.Path("/proc/self/maps").read_text()) is not None
 
 
 @pytest.fixture(autouse=True)
@@ -126,9 +132,10 @@ def test_a_million_distinct_stacks_fit_in_16_mib() -> None:
     assert stacks >= 1_000_000
     assert evictions == 0
     assert table <= 16 << 20
-    # Pages are not counted exactly, and the interpreter itself takes some.
-    assert table - (1 << 20) < second[3] <= (16 << 20) + (1 << 19)
-    assert _tree("None")[1][3] < 1 << 20, "without captures nothing grows"
+    if not _SANITIZED:
+        # Pages are not counted exactly, and the interpreter itself takes some.
+        assert table - (1 << 20) < second[3] <= (16 << 20) + (1 << 19)
+        assert _tree("None")[1][3] < 1 << 20, "without captures nothing grows"
 
 
 def test_beyond_the_limit_memory_is_flat() -> None:
@@ -149,8 +156,10 @@ def test_beyond_the_limit_memory_is_flat() -> None:
             wrong += st.resolve(names["f"]())[-1][:3] != (f"<{i}>", "f", i % 9 + 1)
         stats = st.stats()
         print(wrong, stats["evictions"] > 1000, stats["bytes"] <= 2 << 20, stats["codes"] < 5000)
-        print(resident() - before < 2 << 20)
+        print(resident() - before)
         """,
         ONEFLOW_TEST_STACK_TABLE_BYTES=str(2 << 20),
     )
-    assert out == "0 True True True\nTrue\n"
+    stats, grown = out.splitlines()
+    assert stats == "0 True True True"
+    assert _SANITIZED or int(grown) < 2 << 20
