@@ -12,7 +12,7 @@ sys.setswitchinterval(1000.0)  # nobody takes the GIL from who computes
 way_out.pause()
 waiting = False
 delivered = False
-y = way_out.keep_busy(flow, ops=100)
+y = way_out.keep_busy(flow, ops=200)
 
 
 def work() -> None:

@@ -8,7 +8,7 @@ import way_out
 import oneflow as flow
 
 way_out.pause()
-y = flow._C.throw_error(flow.ones(3), 300)
+y = flow._C.throw_error(flow.ones(3), 500)
 if way_out.case() == "awaited":
     threading.Thread(target=y.numpy, daemon=True).start()
     time.sleep(0.02)
