@@ -13,7 +13,6 @@ import pytest
 import stack_testing as st
 from stack_helpers import function, last, run_python
 
-
 # A sanitizer keeps what was freed, and memory beside each block.
 _SANITIZED = re.search("lib[at]san", pathlib.Path("/proc/self/maps").read_text()) is not None
 
