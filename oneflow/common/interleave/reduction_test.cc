@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <cstdlib>
+#include <cstdint>
 #include <functional>
 #include <random>
 #include <set>
@@ -18,11 +18,11 @@ namespace oneflow {
 namespace interleave {
 namespace {
 
-// ONEFLOW_INTERLEAVE_PROGRAMS=3000: as many as in the nightly run.
-int NumPrograms() {
-  const char* asked = std::getenv("ONEFLOW_INTERLEAVE_PROGRAMS");
-  return asked == nullptr ? 150 : std::atoi(asked);
-}
+#ifndef ONEFLOW_INTERLEAVE_PROGRAMS
+#define ONEFLOW_INTERLEAVE_PROGRAMS 150  // the nightly target has more
+#endif
+constexpr int kPrograms = ONEFLOW_INTERLEAVE_PROGRAMS;
+constexpr uint64_t kMaxSchedules = kPrograms > 1000 ? 200'000 : 10'000;  // of one, without reduction
 
 enum class Action : int {
   kLoad,
@@ -116,7 +116,7 @@ Ends EndsOf(const Program& program, Reduction reduction) {
   Options options;
   options.reduction = reduction;
   options.timeouts = 3;  // as many as a thread can wait
-  options.max_schedules = NumPrograms() > 1000 ? 200'000 : 10'000;
+  options.max_schedules = kMaxSchedules;
   options.in_this_process = true;
   out.report = Explore(options, [&] {
     World world;
@@ -139,11 +139,10 @@ Ends EndsOf(const Program& program, Reduction reduction) {
 }
 
 TEST(Reduction, RandomProgramsEndInTheSameWays) {
-  const int programs = NumPrograms();
   uint64_t all = 0;
   uint64_t classes = 0;
   int compared = 0;
-  for (uint32_t seed = 1; seed <= static_cast<uint32_t>(programs); ++seed) {
+  for (uint32_t seed = 1; seed <= static_cast<uint32_t>(kPrograms); ++seed) {
     const Program program = Draw(seed);
     const Ends every = EndsOf(program, Reduction::kNone);
     if (every.report.failure == Failure::kTooMany) { continue; }
@@ -156,7 +155,7 @@ TEST(Reduction, RandomProgramsEndInTheSameWays) {
     classes += reduced.report.schedules;
     ++compared;
   }
-  EXPECT_GE(compared, programs * 3 / 4);
+  EXPECT_GE(compared, kPrograms * 3 / 4);
   std::printf("%d programs: %llu schedules in all, %llu with reduction\n", compared,
               static_cast<unsigned long long>(all), static_cast<unsigned long long>(classes));
 }
