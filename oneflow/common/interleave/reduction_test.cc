@@ -1,8 +1,8 @@
 // The reduction loses nothing: random programs end in the same ways with it and without it.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <cstdint>
+#include <cstdio>
 #include <functional>
 #include <random>
 #include <set>
@@ -22,7 +22,8 @@ namespace {
 #define ONEFLOW_INTERLEAVE_PROGRAMS 150  // the nightly target has more
 #endif
 constexpr int kPrograms = ONEFLOW_INTERLEAVE_PROGRAMS;
-constexpr uint64_t kMaxSchedules = kPrograms > 1000 ? 200'000 : 10'000;  // of one, without reduction
+constexpr uint64_t kMaxSchedules =
+    kPrograms > 1000 ? 200'000 : 10'000;  // of one, without reduction
 
 enum class Action : int {
   kLoad,
