@@ -194,7 +194,7 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   const bool small = threads == 1 && cost < kInlineLimitNs;
   InFlight in_flight(*call);
   JUST(LockIssue(&in_flight));
-  // Under the lock: Stop() may have ended the threads while this one waited.
+  // Under the lock, here and below: Stop() may have ended the threads while this one waited.
   const bool must_inline = stopped_.load(std::memory_order_acquire) || mode() == Mode::kInline;
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
   const bool wanted_inline =
@@ -206,6 +206,11 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
       ready = JUST(AwaitReady(*call, must_inline, &in_flight));  // on failure the lock is free
     }
     if (ready) { return RunInline(*call, small, &in_flight); }
+  }
+  JUST(AwaitRoom(call->stream, &in_flight));
+  if (stopped_.load(std::memory_order_acquire)) {
+    JUST(AwaitReady(*call, true, &in_flight));
+    return RunInline(*call, small, &in_flight);
   }
   return Enqueue(*call, &scratch.last_use, &in_flight);
 }
@@ -269,10 +274,10 @@ Maybe<bool> Vm::AwaitReady(const OpCall& call, bool stubborn, InFlight* in_fligh
   return ready;
 }
 
-// REQUIRES the issue lock, and releases it.
-Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight)
+// Waits until run-ahead is below its bound. REQUIRES the issue lock; holds it again on success, not on
+// failure.
+Maybe<void> Vm::AwaitRoom(Stream* stream, InFlight* in_flight)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
-  Stream* stream = call.stream;
   while (stream->Full()) {
     const StreamPoint half{stream->issued() - Stream::kRunAhead / 2, stream->index()};
     issue_.Unlock();
@@ -280,6 +285,13 @@ Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_fl
     JUST(Stream::Wait(half));
     JUST(LockIssue(in_flight));
   }
+  return Ok();
+}
+
+// REQUIRES the issue lock and room in the queue; releases the lock.
+Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
+  Stream* stream = call.stream;
   auto instruction = std::make_unique<Instruction>(call, CurrentStack());
   ForEachDependency(call, [&](StreamPoint p) {
     if (p.stream != stream->index() && !StreamClock::Passed(p)) { instruction->AddWait(p); }

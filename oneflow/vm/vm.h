@@ -93,6 +93,7 @@ class Vm {
   Maybe<void> RunInline(const OpCall& call, bool small, InFlight* in_flight);
   ErrorPtr RunUnlocked(const OpCall& call);
   Maybe<bool> AwaitReady(const OpCall& call, bool stubborn, InFlight* in_flight);
+  Maybe<void> AwaitRoom(Stream* stream, InFlight* in_flight);
   Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight);
   Maybe<std::vector<StreamPoint>> LastPoints();
 

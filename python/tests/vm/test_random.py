@@ -16,9 +16,9 @@ from tests.vm.runner import MODES, Mismatch, check, describe
 from tests.vm.shrink import shrink
 
 _SLOW = bool(os.environ.get("ONEFLOW_SANITIZER"))
-PROGRAMS = int(os.environ.get("ONEFLOW_TEST_PROGRAMS", "25" if _SLOW else "250"))
+PROGRAMS = int(os.environ.get("ONEFLOW_TEST_PROGRAMS", "50" if _SLOW else "250"))
 SEED = int(os.environ.get("ONEFLOW_TEST_SEED", "1"))
-LENGTH = 100 if _SLOW else 300
+LENGTH = 80 if _SLOW else 300
 
 
 def fails(program: Program, modes: tuple[str, ...]) -> bool:
