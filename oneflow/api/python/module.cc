@@ -138,6 +138,39 @@ void StartForPython() {
   if (IsPythonProgram()) { lifetime::InstallUnreadErrorReport(); }
 }
 
+using Dispatcher = PyObject* (*)(PyObject*, PyObject* const*, size_t, PyObject*);
+Dispatcher pybind_dispatcher = nullptr;
+
+// pybind11 lets out what is thrown while it words a TypeError of its own (of a keyword that is no
+// UTF-8, say): through the interpreter's frames, which ends the process.
+PyObject* DispatchAndCatch(PyObject* self, PyObject* const* args, size_t nargs, PyObject* kwnames) {
+  try {
+    return pybind_dispatcher(self, args, nargs, kwnames);
+  } catch (py::error_already_set& e) { e.restore(); } catch (const std::exception& e) {
+    PyErr_SetString(PyExc_RuntimeError, e.what());
+  }
+  return nullptr;
+}
+
+// All functions that pybind11 has bound share one dispatcher.
+void GuardFunctions(const py::module_& m) {
+  const auto method_of = [](py::handle function) {
+    return reinterpret_cast<PyCFunctionObject*>(function.ptr())->m_ml;
+  };
+  const py::object one = m.attr("sync");
+  const PyCFunction shared = method_of(one)->ml_meth;
+  pybind_dispatcher = reinterpret_cast<Dispatcher>(reinterpret_cast<void*>(shared));
+  const auto guarded = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&DispatchAndCatch));
+  const py::module_ eager = m.attr("eager");
+  for (const py::module_& module : {m, eager}) {
+    for (const auto& [name, value] : py::dict(module.attr("__dict__"))) {
+      if (PyCFunction_Check(value.ptr()) && method_of(value)->ml_meth == shared) {
+        method_of(value)->ml_meth = guarded;
+      }
+    }
+  }
+}
+
 bool Init(py::module_& m) {
   PyObject* module = m.ptr();
   py::module_ ops = m.def_submodule("_C", "The ops of the op table.");
@@ -163,5 +196,6 @@ PYBIND11_MODULE_EXEC(_oneflow_bindings, m) {
   oneflow::Unwrap(oneflow::CheckPlantedFault());
   if (!oneflow::ClaimProcess() || !oneflow::Init(m)) { throw py::error_already_set(); }
   oneflow::BindRuntime(m);
+  oneflow::GuardFunctions(m);
   oneflow::StartForPython();
 }
