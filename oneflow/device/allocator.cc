@@ -50,11 +50,18 @@ Maybe<Allocator*> GetAllocator(Device device) {
   const std::string reason = Wake(device.type());
   if (Allocator* found = Find(device)) { return found; }
   DieIfPlanted(Fault::kMissingGpuAborts, SIGABRT);
-  if (!reason.empty()) { return RuntimeError("[device] {} is not available: {}", device, reason); }
-  if (device.type() == DeviceType::kCPU) {
-    return RuntimeError("[device] {} is not available: there is only cpu:0", device);
+  if (!reason.empty()) {
+    return RuntimeError("[device] expects a device of this machine, but {} is not available: {}",
+                        device, reason);
   }
-  return RuntimeError("[device] {} is not available: this machine has no such device", device);
+  if (device.type() == DeviceType::kCPU) {
+    return RuntimeError(
+        "[device] expects a device of this machine, but {} is not available: there is only cpu:0",
+        device);
+  }
+  return RuntimeError("[device] expects a device of this machine, but {} is not available: this "
+                      "machine has no such device",
+                      device);
 }
 
 void RegisterAllocator(Device device, Allocator* allocator) {

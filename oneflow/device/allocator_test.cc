@@ -49,7 +49,8 @@ TEST(GetAllocatorTest, ABackendIsWokenOnceAndItsReasonIsTold) {
   for (int i = 0; i < 2; ++i) {
     const Maybe<Allocator*> found = GetAllocator(Device(DeviceType::kCUDA, 2));
     ASSERT_FALSE(found.ok());
-    EXPECT_EQ(found.error()->message(), "[device] cuda:2 is not available: there is only cuda:3");
+    EXPECT_EQ(found.error()->message(), "[device] expects a device of this machine, but cuda:2 is "
+                                        "not available: there is only cuda:3");
   }
   EXPECT_EQ(searches, 1);
 }

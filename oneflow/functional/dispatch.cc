@@ -52,7 +52,9 @@ bool IsStaleView(const AutogradMeta& view) {
 Maybe<void> CheckHistory(const char* op, const Tensor& tensor) {
   const AutogradMeta* meta = tensor.autograd();
   if (meta == nullptr || meta->view_base == nullptr || !IsStaleView(*meta)) { return Ok(); }
-  return RuntimeError("[{}] got a view (shape {}) of a tensor that an op has changed in place "
+  return RuntimeError("[{}] expects tensors whose history is known, got a view (shape {}) of a "
+                      "tensor that an op has "
+                      "changed in place "
                       "since, so that its gradient is not known; make the view again",
                       op, tensor.shape());
 }
@@ -305,20 +307,23 @@ Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target, bool r
   const AutogradMeta* meta = target->autograd();
   if (!GradModeEnabled() || meta == nullptr) { return Ok(); }
   if (meta->requires_grad && meta->grad_fn == nullptr) {
-    return RuntimeError("[{}] in place on a leaf tensor that requires grad (shape {}); wrap it in "
+    return RuntimeError("[{}] expects a target whose old value no gradient is asked for, got an op "
+                        "in place on a leaf tensor that requires grad (shape {}); wrap it in "
                         "flow.no_grad() if its history does not matter",
                         def.name, target->shape());
   }
   if (meta->view_base == nullptr) { return Ok(); }
   if (meta->view_base->requires_grad() || meta->requires_grad) {
-    return RuntimeError("[{}] in place on a view (shape {}) of a tensor that requires grad is not "
-                        "supported; use an out-of-place op, or flow.no_grad()",
-                        def.name, target->shape());
+    return RuntimeError(
+        "[{}] expects a target that is no view, got an op in place on a view (shape "
+        "{}) of a tensor that requires grad; use an out-of-place op, or "
+        "flow.no_grad()",
+        def.name, target->shape());
   }
   if (recorded) {
     return RuntimeError(
-        "[{}] in place on a view (shape {}), with a value that requires grad, is not "
-        "supported; use an out-of-place op, or .detach() the value",
+        "[{}] expects a target that is no view, got an op in place on a view (shape {}), with a "
+        "value that requires grad; use an out-of-place op, or .detach() the value",
         def.name, target->shape());
   }
   return Ok();

@@ -58,9 +58,10 @@ void OpNode::SaveOutputs(const TensorPtr* outputs) {
 
 Maybe<void> OpNode::Apply(const TensorTuple& dys, TensorTuple* dxs) {
   if (released_) {
-    return RuntimeError("[{}] backward a second time through a graph whose saved tensors were "
-                        "released; pass retain_graph=True to the first backward()",
-                        name());
+    return RuntimeError(
+        "[{}] expects one backward through it, got backward a second time, when its "
+        "saved tensors were released; pass retain_graph=True to the first one",
+        name());
   }
   return op_->backward(*this, dys, dxs);
 }
@@ -100,10 +101,10 @@ Maybe<TensorPtr> OpNode::Unpack(const Saved& saved, const char* kind, int i) con
   const std::string number = Format("number {}", i);
   const bool named = kind == std::string_view("operand") && op_->def->num_inputs >= 0;
   return RuntimeError(
-      "[{}] a tensor that backward needs was changed in place: {} {} of shape {} is "
-      "at version {}, expected {}",
+      "[{}] expects its {} {} of shape {} as it was, since backward needs it (version {}), but it "
+      "was changed in place (version {}); change a copy",
       name(), kind, named ? op_->input_names[i] : number.c_str(), saved.tensor->shape(),
-      saved.tensor->storage()->version(), saved.version);
+      saved.version, saved.tensor->storage()->version());
 }
 
 }  // namespace oneflow

@@ -74,8 +74,9 @@ Maybe<void> InferLinear(const InferContext& context, TensorMeta* outputs) {
   const Shape& x = context.inputs[0]->shape;
   const Shape& weight = context.inputs[1]->shape;
   if (x.size() < 1 || weight.size() != 2 || weight[1] != x.back()) {
-    return RuntimeError("[{}] expects input (..., in) and weight (out, in), got {} and {}",
-                        context.op, x, weight);
+    return RuntimeError(
+        "[{}] expects input (..., in) and weight (out, in), got input {} and weight {}", context.op,
+        x, weight);
   }
   if (context.num_inputs > 2 && context.inputs[2] != nullptr) {
     JUST(CheckShape(context, 2, Shape{weight[0]}));

@@ -11,6 +11,12 @@
 
 namespace oneflow {
 
+ErrorPtr NotRun(const char* op, const char* why) {
+  ErrorPtr error = RuntimeError("[{}] {}", op, why);
+  error->set_op(op);
+  return error;
+}
+
 Maybe<void> RunKernel(const OpCall& call) {
   TraceScope trace("vm", call.op);
   ErrorPtr failure;

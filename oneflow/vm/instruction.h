@@ -92,6 +92,10 @@ class Instruction {
   std::unique_ptr<char[]> attrs_;
 };
 
+// Why an op never ran, as an error of that op: `[op] why`.
+ErrorPtr NotRun(const char* op, const char* why);
+inline constexpr char kForked[] = "expects to be computed before fork(), but it was still queued";
+
 // Runs the kernel of `call` with scratch and threads set; names the op in a failure, and turns an
 // exception of a library into an Error.
 Maybe<void> RunKernel(const OpCall& call);

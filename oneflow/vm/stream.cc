@@ -33,10 +33,7 @@ Atomic<uint64_t> awaited[kMaxStreams];  // smallest awaited number, 0: nobody wa
 Atomic<bool> given_up{false};
 
 void GiveUp(Instruction* instruction) {
-  const ErrorPtr error =
-      RuntimeError("[{}] was not run: an interrupt ended the program", instruction->op());
-  error->set_op(instruction->op());
-  instruction->Abandon(error);
+  instruction->Abandon(NotRun(instruction->op(), "was not run: an interrupt ended the program"));
 }
 
 // A kernel's failure is its own matter. What else is thrown (no memory for an Error, say) ends the
@@ -238,10 +235,11 @@ void Stream::ResetInChild() ONEFLOW_TSA_(no_thread_safety_analysis) {
   wait_mutex.Unlock();
 }
 
-void Stream::AbandonInChild(const ErrorPtr& error) {
-  if (Instruction* running = running_.load(std::memory_order_relaxed)) { running->Abandon(error); }
+void Stream::AbandonInChild() {
+  const auto abandon = [](Instruction* i) { i->Abandon(NotRun(i->op(), kForked)); };
+  if (Instruction* running = running_.load(std::memory_order_relaxed)) { abandon(running); }
   for (uint64_t seq = StreamClock::Completed(index_) + 1; seq <= issued_; ++seq) {
-    if (ring_[seq % kRunAhead] != nullptr) { ring_[seq % kRunAhead]->Abandon(error); }
+    if (ring_[seq % kRunAhead] != nullptr) { abandon(ring_[seq % kRunAhead].get()); }
   }
   StreamClock::Advance(index_, issued_);
 }

@@ -67,11 +67,11 @@ class Stream {
   static void GiveUpQueued();
 
   // Around fork(). The child's copy of a stream has no thread: what was queued is given up, its
-  // outputs are poisoned with `error`, and its points pass.
+  // outputs are poisoned, and its points pass.
   static void LockForFork();
   static void UnlockAfterFork();
   static void ResetInChild();
-  void AbandonInChild(const ErrorPtr& error);
+  void AbandonInChild();
 
   bool HasThread() const { return thread_.joinable(); }
   // The op that the thread is running, or nullptr: for the report of what did not finish.

@@ -447,8 +447,8 @@ void Vm::ParentAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
 
 void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream::ResetInChild();
-  const ErrorPtr error = RuntimeError("[fork] this value was not computed before fork()");
   if (inline_call_ != nullptr) {  // on the copied stack of a thread that does not exist here
+    const ErrorPtr error = NotRun(inline_call_->op, kForked);
     for (int i = 0; i < inline_call_->num_writes; ++i) { inline_call_->writes[i]->Poison(error); }
     inline_call_ = nullptr;
   }
@@ -460,7 +460,7 @@ void Vm::ChildAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   }
   for (auto& stream : streams_) {
     // Its thread does not exist here; the object is left where it is, and never used again.
-    stream.release()->AbandonInChild(error);
+    stream.release()->AbandonInChild();
   }
   streams_.clear();
   InFlight::ForgetInChild();

@@ -322,7 +322,7 @@ def test_an_error_of_backward_names_the_line_of_the_forward_op() -> None:
     y = squares()
     y.backward()
     where = r"Related Python stack trace:.*in squares\n.*x \* x"
-    with raises(RuntimeError, r"\[mul\] backward a second time", where):
+    with raises(RuntimeError, r"\[mul\] expects .* backward a second time", where):
         y.backward()
     with pytest.raises(RuntimeError) as caught:
         x + flow.ones(3)

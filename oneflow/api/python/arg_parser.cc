@@ -97,7 +97,7 @@ std::string Mismatch(const Param& param, PyObject* object) {
   if (PyLong_CheckExact(object) && !Int64FromPython(object).has_value()) {
     got = "an int past 64 bits";
   }
-  return Format("argument '{}' must be {}, got {}", param.name, TypeName(param.type), got);
+  return Format("expects argument '{}' to be {}, got {}", param.name, TypeName(param.type), got);
 }
 
 }  // namespace
@@ -180,13 +180,15 @@ bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const
     ++used;
   }
   if (used < nargs) {
-    if (why != nullptr) { *why = Format("takes {} positional arguments, got {}", next, nargs); }
+    if (why != nullptr) {
+      *why = Format("expects at most {} positional arguments, got {}", next, nargs);
+    }
     return false;
   }
   if (kwnames != nullptr && !BindKeywords(signature, args + nargs, kwnames, why)) { return false; }
   for (int i = 0; i < signature.num_params; ++i) {
     if (slots_[i] == nullptr && params[i].required) {
-      if (why != nullptr) { *why = Format("argument '{}' is missing", params[i].name); }
+      if (why != nullptr) { *why = Format("expects argument '{}', got none", params[i].name); }
       return false;
     }
   }
@@ -208,7 +210,9 @@ bool ArgParser::BindKeywords(const Signature& signature, PyObject* const* values
     }
     if (found < 0 || slots_[found] != nullptr) {
       if (why != nullptr) {
-        *why = Format(found < 0 ? "has no argument '{}'" : "argument '{}' is given twice", name);
+        *why = Format(found < 0 ? "expects arguments that it has, got '{}'"
+                                : "expects argument '{}' once, got it twice",
+                      name);
       }
       return false;
     }
@@ -223,11 +227,15 @@ bool ArgParser::BindKeywords(const Signature& signature, PyObject* const* values
 
 void ArgParser::RaiseMismatch(PyObject* self, PyObject* const* args, Py_ssize_t nargs,
                               PyObject* kwnames) {
-  std::string text = Format("[{}] the arguments fit no signature:", op_);
+  std::string text;
   for (int s = 0; s < count_; ++s) {
     std::string why;
     Bind(signatures_[s], self, args, nargs, kwnames, &why);
-    text += Format("\n  {}: {}", signatures_[s].text, why);
+    text += count_ == 1 ? Format("[{}] {}\n  {}", op_, why, signatures_[s].text)
+                        : Format("\n  {}: {}", signatures_[s].text, why);
+  }
+  if (count_ != 1) {
+    text = Format("[{}] expects one of its forms, got arguments that fit none:", op_) + text;
   }
   const ErrorPtr error = MakeIntrusive<Error>(ErrorKind::kType, std::move(text));
   error->set_op(op_);

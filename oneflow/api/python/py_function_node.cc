@@ -45,10 +45,11 @@ Maybe<TensorPtr> FunctionNode::Unpack(size_t i) const {
   const SavedTensor& saved = saved_[i];
   if (saved.tensor == nullptr) { return TensorPtr(); }
   if (saved.tensor->storage()->version() != saved.version) {
-    return RuntimeError("[{}] a tensor of shape {}, number {} of those that save_for_backward was "
-                        "given, was changed in place: it is at version {}, expected {}",
-                        name(), saved.tensor->shape(), i, saved.tensor->storage()->version(),
-                        saved.version);
+    return RuntimeError(
+        "[{}] expects tensor number {} of those that save_for_backward was given, of "
+        "shape {}, as it was (version {}), but it was changed in place (version "
+        "{}); change a copy",
+        name(), i, saved.tensor->shape(), saved.version, saved.tensor->storage()->version());
   }
   if (saved.output < 0) { return saved.tensor; }
   TensorPtr output = saved.tensor->Alias();
@@ -60,9 +61,10 @@ Maybe<TensorPtr> FunctionNode::Unpack(size_t i) const {
 
 Maybe<TensorTuple> FunctionNode::Saved() const {
   if (released_) {
-    return RuntimeError("[{}] backward a second time through a graph whose saved tensors were "
-                        "released; pass retain_graph=True to the first backward()",
-                        name());
+    return RuntimeError(
+        "[{}] expects one backward through it, got backward a second time, when its "
+        "saved tensors were released; pass retain_graph=True to the first one",
+        name());
   }
   TensorTuple tensors;
   for (size_t i = 0; i < saved_.size(); ++i) { tensors.push_back(JUST(Unpack(i))); }
