@@ -17,7 +17,7 @@ DEEPEST = 3
 PROCESS_END = "oneflow/lifetime/end_process.cc"
 
 # Made by programs, and read by nobody from top to bottom.
-_GENERATED = re.compile(r"\.lock$|\.pyi$|\.json$|^docs/reference/|^LICENSE$")
+_GENERATED = re.compile(r"\.lock$|\.pyi$|\.json$|^docs/(?:reference/|errors\.md$)|^LICENSE$")
 
 _CPP = (".h", ".cc", ".cu", ".cuh")
 
