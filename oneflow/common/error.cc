@@ -43,8 +43,6 @@ void Error::Rename(std::string_view op) {
   if (old.empty()) {
     message_ = Format("[{}] {}", op, message_);
   } else {
-    const size_t asker = footer_.find(Format(" by {}\n", old));
-    if (asker != std::string::npos) { footer_.replace(asker + 4, old.size(), op); }
     message_.replace(1, old.size(), op);
   }
   op_ = op;

@@ -147,8 +147,12 @@ SECTIONS: dict[str, list[Case]] = {
     "Memory": [
         Case(
             "More memory than there is",
-            "flow.ones(1 << 44)\n",
-            "It is raised at the line that asked. It can be caught, and the program goes on.",
+            "def batch(size):\n    return flow.ones(size, 1000, 1000)\n\n"
+            "kept = []\nfor size in (4, 8, 12, 16):\n    kept.append(batch(size))\nbatch(40)\n",
+            "It is raised at the line that asked. It can be caught, and the program goes on. Here "
+            "the limit is 250 MB.",
+            own_process=True,
+            environ=(("ONEFLOW_CPU_MEMORY_LIMIT", "250000000"),),
         ),
         Case(
             "In-place on memory that is read-only",
