@@ -84,6 +84,9 @@ def run(launch: Launch, rng: random.Random) -> Ended:
 
 def _prepare() -> None:
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    # What a shell has put into its background ignores interrupts, and hands that on.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     allowed = _CORE_BYTES if hard == resource.RLIM_INFINITY else min(_CORE_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_CORE, (allowed, hard))
