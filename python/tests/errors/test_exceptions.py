@@ -11,6 +11,7 @@ import threading
 import traceback
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +199,55 @@ def test_the_exception_under_way_is_the_context(queued: None) -> None:
             fails().numpy()
 
     assert isinstance(caught(handle).__context__, KeyError)
+
+
+CALL = "flow._C.throw_error(x)"
+# Lines of source, what must be printed of the first, and what beneath it (3.11 and later).
+MARKED: dict[str, tuple[str, str, str]] = {
+    "plain": (f"    return {CALL}\n", f"return {CALL}", " " * 7 + "^" * 22),
+    "tab": (f"\treturn\t{CALL}\n", f"return\t{CALL}", " " * 6 + "\t" + "^" * 22),
+    "two columns wide": (
+        f'    return "\u65e5\u672c", {CALL}\n',
+        f'return "\u65e5\u672c", {CALL}',
+        " " * 15 + "^" * 22,
+    ),
+    "two bytes long": (
+        f'    return "\u00e9\u00e8", {CALL}\n',
+        f'return "\u00e9\u00e8", {CALL}',
+        " " * 13 + "^" * 22,
+    ),
+    "several lines": (
+        "    return flow._C.throw_error(\n        x,\n    )\n",
+        "return flow._C.throw_error(",
+        " " * 7 + "^" * 20,
+    ),
+    "very long": (
+        f"    return '{'a' * 5000}', {CALL}\n",
+        f"return '{'a' * 5000}', {CALL}",
+        " " * 5011 + "^" * 22,
+    ),
+    "the whole line": (f"    {CALL}\n", CALL, ""),
+}
+
+
+@pytest.mark.parametrize("name", MARKED)
+def test_the_call_is_marked(queued: None, name: str, tmp_path: Path) -> None:
+    source, line, marks = MARKED[name]
+    file = tmp_path / "marked.py"
+    file.write_text(f"def f(x):\n{source}", encoding="utf-8")
+    namespace: dict[str, Any] = {"flow": flow}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), namespace)
+    result = namespace["f"](flow.ones(1))
+    if result is None:
+        error = caught(flow._oneflow_internal.sync)
+    else:
+        error = caught((result[1] if isinstance(result, tuple) else result).numpy)
+    printed = str(error).split(f'File "{file}", line 2, in f\n')[1].split("\n")
+    assert printed[0] == "    " + line
+    if sys.version_info >= (3, 11) and marks:
+        assert printed[1] == "    " + marks
+    else:
+        assert "^" not in printed[1]
 
 
 def deep(levels: int) -> Any:
