@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/device/cpu/cpu_allocator.h"
 
@@ -77,6 +80,7 @@ class EngineTest : public ::testing::Test {
         return Ok();
       };
       ops.clone = [](const TensorPtr& t) -> Maybe<TensorPtr> { return Number(ValueOf(t)); };
+      ops.has_nan = [](const TensorPtr& t) -> Maybe<bool> { return std::isnan(ValueOf(t)); };
       ops.ones_like = [](const TensorPtr&) -> Maybe<TensorPtr> { return Number(1); };
       SetGradientOps(ops);
       return true;
@@ -234,6 +238,112 @@ TEST_F(EngineTest, AWrongDerivativeShows) {
   SetHistory(out, node, 0);
   CHECK_JUST(Backward({out}, {}, {}));
   EXPECT_NE(ValueOf(x->autograd()->grad), 3);
+}
+
+// The line of whoever asks, set by hand.
+class LineSource : public StackSource {
+ public:
+  LineSource() { Set(this); }
+  ~LineSource() override { Set(nullptr); }
+  StackId Capture() override { return line; }
+  void Pin(StackId) override {}
+  void Unpin(StackId) override {}
+  std::vector<StackFrame> Resolve(StackId) const override { return {}; }
+  bool Evicted(StackId) const override { return false; }
+
+  StackId line = 1;
+};
+
+std::vector<StackId> CallsOf(const ErrorPtr& error) {
+  std::vector<StackId> calls;
+  if (error->stack_context() == nullptr) { return calls; }
+  for (const StackContext::Line& line : error->stack_context()->after()) {
+    calls.push_back(line.stack);
+  }
+  return calls;
+}
+
+TEST_F(EngineTest, AnErrorHasTheLinesOfTheNodeAndOfTheCall) {
+  LineSource source;
+  const TensorPtr x = Leaf(1);
+  source.line = 10;
+  const Made y = Combine({x}, {2});
+  y.node->fail = true;
+  source.line = 20;
+  const Maybe<void> failed = Backward({y.out}, {}, {});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error()->op(), "linear");
+  EXPECT_EQ(failed.error()->stack(), 10u);
+  EXPECT_EQ(CallsOf(failed.error()), std::vector<StackId>{20});
+  EXPECT_EQ(CurrentStackContext(), nullptr);
+}
+
+// A node that makes another one while it runs, as create_graph does.
+class MakingNode : public LinearNode {
+ public:
+  using LinearNode::LinearNode;
+  Maybe<void> Apply(const TensorTuple&, TensorTuple* dxs) override {
+    made = Combine({Leaf(1)}, {2});
+    (*dxs)[0] = made.out;
+    return Ok();
+  }
+  Made made;
+};
+
+TEST_F(EngineTest, ANodeMadeInBackwardKeepsItsCall) {
+  LineSource source;
+  const TensorPtr x = Leaf(1);
+  source.line = 10;
+  const auto node = MakeIntrusive<MakingNode>(std::vector<float>{2});
+  node->AddEdge(GradientEdge(x));
+  const TensorPtr out = Number(2);
+  SetHistory(out, node, 0);
+  source.line = 20;
+  const BackwardOptions twice{true, true};
+  CHECK_JUST(Backward({out}, {}, twice));
+  node->made.node->fail = true;
+  source.line = 30;
+  const Maybe<void> failed = Backward({node->made.out}, {}, {});
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error()->stack(), 10u);
+  EXPECT_EQ(CallsOf(failed.error()), (std::vector<StackId>{20, 30}));
+}
+
+TEST_F(EngineTest, WhatNobodyWantsDoesNotRun) {
+  const TensorPtr x = Leaf(1);
+  const Made y = Combine({x}, {2});
+  const Made z = Combine({y.out}, {3});
+  const TensorTuple grads = CHECK_JUST(Gradients({z.out}, {y.out}, {}, {}, false));
+  EXPECT_EQ(ValueOf(grads[0]), 3);
+  EXPECT_EQ(z.node->applied, 1);
+  EXPECT_EQ(y.node->applied, 0);
+}
+
+TEST_F(EngineTest, AnomalyModeNamesTheFirstNan) {
+  LineSource source;
+  const TensorPtr x = Leaf(1);
+  source.line = 10;
+  const Made y = Combine({x}, {NAN});
+  source.line = 11;
+  const Made z = Combine({y.out}, {NAN});
+  source.line = 20;
+  EXPECT_TRUE(Backward({z.out}, {}, {true, false}).ok());
+  SetAnomalyMode(true, false);
+  const Maybe<void> found = Backward({z.out}, {}, {true, false});
+  SetAnomalyMode(false, false);
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error()->stack(), 11u);
+  EXPECT_EQ(CallsOf(found.error()), std::vector<StackId>{20});
+}
+
+TEST_F(EngineTest, AWeakNodeKnowsWhenItsNodeDied) {
+  IntrusivePtr<WeakNode> weak;
+  {
+    const Made y = Combine({Leaf(1)}, {2});
+    weak = y.node->Weak();
+    EXPECT_EQ(weak->node, y.node.get());
+  }
+  EXPECT_EQ(weak->node, nullptr);
 }
 
 }  // namespace

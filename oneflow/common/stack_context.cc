@@ -3,45 +3,38 @@
 namespace oneflow {
 
 StackContextPtr StackContext::InBackward(const StackContext* node, StackId call) {
-  IntrusivePtr<StackContext> made(new StackContext());
-  if (node != nullptr) {
-    made->before_ = node->before_;
-    made->after_ = node->after_;
-  }
-  made->after_.push_back({call, true});
-  made->Pin();
-  return made;
+  return StackContextPtr(new StackContext(node, call, true));
 }
 
 StackContextPtr StackContext::InCallback(const StackContext* running, StackId stack) {
-  IntrusivePtr<StackContext> made(new StackContext());
-  if (running != nullptr) { made->before_ = running->before_; }
-  made->before_.push_back({stack, false});
-  if (running != nullptr && !running->after_.empty()) {
-    made->before_.insert(made->before_.end(), running->after_.begin(), running->after_.end() - 1);
-  }
-  made->Pin();
-  return made;
+  return StackContextPtr(new StackContext(running, stack, false));
 }
 
-void StackContext::Pin() const {
-  StackSource* source = StackSource::Get();
-  if (source == nullptr) { return; }
-  for (const auto* lines : {&before_, &after_}) {
-    for (const Line& line : *lines) {
-      if (line.stack != kNoStack) { source->Pin(line.stack); }
-    }
-  }
+StackContext::StackContext(const StackContext* base, StackId stack, bool backward)
+    : base_(base), stack_(stack), backward_(backward) {
+  if (stack_ == kNoStack) { return; }
+  if (StackSource* source = StackSource::Get()) { source->Pin(stack_); }
 }
 
 StackContext::~StackContext() {
-  StackSource* source = StackSource::Get();
-  if (source == nullptr) { return; }
-  for (const auto* lines : {&before_, &after_}) {
-    for (const Line& line : *lines) {
-      if (line.stack != kNoStack) { source->Unpin(line.stack); }
-    }
-  }
+  if (stack_ == kNoStack) { return; }
+  if (StackSource* source = StackSource::Get()) { source->Unpin(stack_); }
+}
+
+std::vector<StackContext::Line> StackContext::before() const {
+  std::vector<Line> lines = base_ == nullptr ? std::vector<Line>() : base_->before();
+  if (backward_) { return lines; }
+  lines.push_back({stack_, false});
+  const std::vector<Line> calls = base_ == nullptr ? std::vector<Line>() : base_->after();
+  if (!calls.empty()) { lines.insert(lines.end(), calls.begin(), calls.end() - 1); }
+  return lines;
+}
+
+std::vector<StackContext::Line> StackContext::after() const {
+  if (!backward_) { return {}; }
+  std::vector<Line> lines = base_ == nullptr ? std::vector<Line>() : base_->after();
+  lines.push_back({stack_, true});
+  return lines;
 }
 
 std::string FormatLines(const std::vector<StackContext::Line>& lines) {

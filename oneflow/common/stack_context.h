@@ -34,15 +34,17 @@ class StackContext : public RefCounted<StackContext> {
   static StackContextPtr InCallback(const StackContext* running, StackId stack);
   ~StackContext();
 
-  const std::vector<Line>& before() const { return before_; }
-  const std::vector<Line>& after() const { return after_; }
+  std::vector<Line> before() const;
+  std::vector<Line> after() const;
+  bool in_backward() const { return backward_; }  // is there anything in after()?
 
  private:
-  StackContext() = default;
-  void Pin() const;
+  StackContext(const StackContext* base, StackId stack, bool backward);
 
-  std::vector<Line> before_;
-  std::vector<Line> after_;
+  // Links, so that a call of backward() costs one small object.
+  const StackContextPtr base_;  // the `node` or `running` that it was made with
+  const StackId stack_;
+  const bool backward_;
 };
 
 // An op's lines as text, oldest first: each stack under its heading, the op's own stack under

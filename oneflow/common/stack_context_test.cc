@@ -67,7 +67,7 @@ TEST_F(StackContextTest, PinsAsLongAsItLives) {
   StackContextPtr first = StackContext::InBackward(nullptr, 20);
   StackContextPtr second = StackContext::InBackward(first.get(), 30);
   StackContextPtr callback = StackContext::InCallback(second.get(), 10);
-  EXPECT_EQ(source_.pins[20], 3);
+  EXPECT_EQ(source_.pins[20], 1);
   EXPECT_EQ(source_.pins[30], 1);
   EXPECT_EQ(source_.pins[10], 1);
   first.Reset();

@@ -118,7 +118,7 @@ Record* LiveMemory::Add(const MemoryRequest& request, size_t held, const Atomic<
   record->dtype = request.dtype;
   record->stack = CurrentStack();
   const StackContext* context = CurrentStackContext();
-  record->in_backward = context != nullptr && !context->after().empty();
+  record->in_backward = context != nullptr && context->in_backward();
   record->holders = holders;
   if (request.shape != nullptr) { record->shape = *request.shape; }
   if (record->stack != kNoStack) {

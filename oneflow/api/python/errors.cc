@@ -145,8 +145,8 @@ PyRef NewException(const Error& error, const std::string& text) {
 
 void LoadContextSources(const StackContext* context) {
   if (context == nullptr) { return; }
-  for (const auto* lines : {&context->before(), &context->after()}) {
-    for (const StackContext::Line& line : *lines) { LoadPythonSources(line.stack); }
+  for (const auto& lines : {context->before(), context->after()}) {
+    for (const StackContext::Line& line : lines) { LoadPythonSources(line.stack); }
   }
 }
 
