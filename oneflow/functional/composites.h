@@ -76,6 +76,9 @@ Maybe<TensorPtr> Contiguous(const TensorPtr& input);
 // composites_nn.cc
 Maybe<TensorPtr> Matmul(const TensorPtr& input, const TensorPtr& other);
 Maybe<TensorPtr> LinearWeightGrad(const TensorPtr& dy, const TensorPtr& input);
+Maybe<TensorPtr> LogSoftmaxBackwardGrad(const TensorPtr& dy, const TensorPtr& out, int64_t dim);
+Maybe<TensorPtr> LogSoftmaxBackwardOutGrad(const TensorPtr& dy, const TensorPtr& grad,
+                                           const TensorPtr& out, int64_t dim);
 Maybe<TensorPtr> NllLoss(const TensorPtr& input, const TensorPtr& target, const TensorPtr& weight,
                          int64_t ignore_index, const std::string& reduction);
 Maybe<TensorPtr> CrossEntropy(const TensorPtr& input, const TensorPtr& target,

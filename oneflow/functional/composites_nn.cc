@@ -32,6 +32,12 @@ Maybe<TensorPtr> AsMatrix(const TensorPtr& t) {
   return reshape(t, Dims{rows, t->shape().back()});
 }
 
+// The sum over one dim, which stays with size 1.
+Maybe<TensorPtr> SumKept(const TensorPtr& t, int64_t dim) {
+  if (t->ndim() == 0) { return t; }
+  return sum(t, Dims{dim}, true);
+}
+
 // (..., k) x (k, n), as one product of matrices.
 Maybe<TensorPtr> FoldedMatmul(const TensorPtr& a, const TensorPtr& matrix) {
   Dims shape = a->shape();
@@ -63,6 +69,16 @@ Maybe<TensorPtr> Matmul(const TensorPtr& input, const TensorPtr& other) {
 
 Maybe<TensorPtr> LinearWeightGrad(const TensorPtr& dy, const TensorPtr& input) {
   return matmul_nd(JUST(t(JUST(AsMatrix(dy)))), JUST(AsMatrix(input)));
+}
+
+Maybe<TensorPtr> LogSoftmaxBackwardGrad(const TensorPtr& dy, const TensorPtr& out, int64_t dim) {
+  return sub(dy, JUST(SumKept(JUST(mul(dy, JUST(exp(out)))), dim)));
+}
+
+Maybe<TensorPtr> LogSoftmaxBackwardOutGrad(const TensorPtr& dy, const TensorPtr& grad,
+                                           const TensorPtr& out, int64_t dim) {
+  const TensorPtr weighted = JUST(mul(JUST(neg(dy)), JUST(exp(out))));
+  return mul(weighted, JUST(SumKept(grad, dim)));
 }
 
 Maybe<TensorPtr> NllLoss(const TensorPtr& input, const TensorPtr& target, const TensorPtr& weight,

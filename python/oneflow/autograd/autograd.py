@@ -50,9 +50,14 @@ def backward(
         retain_graph: whether to keep what a second backward needs; default `create_graph`
         create_graph: whether the gradients are themselves recorded
 
+    After an error each leaf has the whole gradient of this call added, or nothing of it. What ran
+    was freed (without `retain_graph`): compute the result anew before another backward.
+
     Raises:
         RuntimeError: a tensor requires no gradient, is no scalar and has no gradient to start from,
-            or what it needs was freed by an earlier backward.
+            or what it needs was freed by an earlier backward. An error of an op names the line of
+            its forward op (`stack`) and the line that called backward (`backward_stack`).
+        whatever a hook, or the backward of a Function, raises.
         TypeError, ValueError: the arguments are no tensors, or do not match.
 
     Example:
