@@ -209,9 +209,9 @@ THREADS = [
     Scenario(29, "", "a ThreadPoolExecutor not shut down",
              stdout="submitted\nfinished 32\n"),
     Scenario(30, "hook", "a daemon thread in a backward hook",
-             stdout="in a callback\n"),
+             stdout="in a callback\nparked: [123]\n"),
     Scenario(30, "function", "a daemon thread in a conversion that an op calls",
-             stdout="in a callback\n"),
+             stdout="in a callback\nparked: [123]\n"),
     Scenario(31, "", "a daemon thread waits for the GIL, which the main thread keeps",
              stdout="computed, not delivered\n"),
     Scenario(
