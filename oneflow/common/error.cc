@@ -2,6 +2,17 @@
 
 namespace oneflow {
 
+namespace {
+// Leaked: errors are printed until the very end of the process.
+std::atomic<const std::string*> report_facts{nullptr};
+
+// From the project's root on, also for generated sources.
+std::string_view ProjectPath(std::string_view file) {
+  const size_t bin = file.find("/bin/");
+  return file.substr(0, 10) == "bazel-out/" && bin != file.npos ? file.substr(bin + 5) : file;
+}
+}  // namespace
+
 const char* ErrorKindName(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kType: return "TypeError";
@@ -48,11 +59,20 @@ void Error::Rename(std::string_view op) {
   op_ = op;
 }
 
+void SetReportFacts(const std::string& facts) {
+  report_facts.store(new std::string(facts), std::memory_order_release);
+}
+
 std::string Error::Describe() const {
   if (kind_ != ErrorKind::kInternal) { return message_; }
-  std::string out = message_ + "\nThis is a bug in OneFlow, please report it with the lines below:";
-  for (const ErrorFrame& frame : frames_) {
-    out += Format("\n  {}:{}: {}", frame.file, frame.line, frame.expression);
+  std::string out = message_ +
+                    "\nThis is a bug in OneFlow, please report it with these lines and, if "
+                    "you can, a program that shows it:";
+  for (auto frame = frames_.rbegin(); frame != frames_.rend(); ++frame) {
+    out += Format("\n  {}:{}: {}", ProjectPath(frame->file), frame->line, frame->expression);
+  }
+  if (const std::string* facts = report_facts.load(std::memory_order_acquire)) {
+    out += "\n  " + *facts;
   }
   return out;
 }

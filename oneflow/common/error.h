@@ -92,7 +92,8 @@ class Error : public RefCounted<Error> {
   void MarkPublished() const { published_.store(true, std::memory_order_release); }
   bool published() const { return published_.load(std::memory_order_acquire); }
 
-  // The message; for kInternal also a request to report it and the C++ frames. Without the footer.
+  // The message; for kInternal also a request to report it, with the C++ frames, innermost last, and
+  // the facts of SetReportFacts(). Without the footer.
   std::string Describe() const;
 
  private:
@@ -109,6 +110,10 @@ class Error : public RefCounted<Error> {
 };
 
 using ErrorPtr = IntrusivePtr<Error>;
+
+// What a report of a bug must say of the program that met it: versions, platform. Set once, by whoever
+// knows; for all threads.
+void SetReportFacts(const std::string& facts);
 
 // Makers, by kind. Example: `return ValueError("[sum] expects ..., got dim {}", dim);`
 #define ONEFLOW_DEFINE_ERROR_MAKER(name, kind)                   \

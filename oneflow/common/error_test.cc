@@ -28,9 +28,13 @@ TEST(ErrorTest, MakersSetKindAndMessage) {
 TEST(ErrorTest, OnlyABugOfOursShowsFramesAndAsksForAReport) {
   ErrorPtr bug = InternalError("impossible");
   bug->AddFrame("vm.cc", 12, "JUST(Issue())");
-  EXPECT_EQ(bug->Describe(),
-            "impossible\nThis is a bug in OneFlow, please report it with the lines below:"
-            "\n  vm.cc:12: JUST(Issue())");
+  bug->AddFrame("bazel-out/k8-opt/bin/api.cc", 7, "Run()");
+  EXPECT_EQ(
+      bug->Describe(),
+      "impossible\nThis is a bug in OneFlow, please report it with these lines and, if you can, "
+      "a program that shows it:\n  api.cc:7: Run()\n  vm.cc:12: JUST(Issue())");
+  SetReportFacts("OneFlow 1.2.3");
+  EXPECT_EQ(bug->Describe().substr(bug->Describe().size() - 17), ")\n  OneFlow 1.2.3");
   ErrorPtr mistake = ValueError("expects 1");
   mistake->AddFrame("vm.cc", 12, "JUST(Issue())");
   EXPECT_EQ(mistake->Describe(), "expects 1");

@@ -49,7 +49,7 @@ struct LiveTensors {
 
 class LiveMemory {
  public:
-  // Chosen so that recording (70 ns) is below a thousandth of what an op on so much memory costs.
+  // To record costs 50 ns at depth 3, 82 at depth 20: a thousandth of an op on so much memory.
   static constexpr size_t kSmallestRecorded = size_t{1} << 20;
   struct Record;
 

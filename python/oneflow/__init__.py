@@ -41,8 +41,8 @@ from oneflow._version import __version__  # noqa: E402
 from oneflow.framework import _report  # noqa: E402
 from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
-# Whose lines are not those of a user's program, where a report names the lines that made tensors.
-_oneflow_internal.set_package_folder(__path__[0] + "/")
+# Reports leave the package's own lines out, and say its version.
+_oneflow_internal.set_package(__path__[0] + "/", __version__)
 
 
 @_atexit.register

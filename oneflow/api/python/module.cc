@@ -3,6 +3,7 @@
 // What is called once in a while is bound here by pybind11; tensors and ops are bound by the C API
 // (docs/decisions/0003-binding-by-c-api.md).
 #include <pybind11/pybind11.h>
+#include <sys/utsname.h>
 
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/gil.h"
@@ -13,9 +14,11 @@
 #include "oneflow/common/log.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/common/terminal.h"
+#include "oneflow/common/tripped_check.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/device/allocator.h"
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/device/out_of_memory.h"
 #include "oneflow/extension/stack/stack_recorder.h"
 #include "oneflow/lifetime/deferred_release.h"
 #include "oneflow/lifetime/fork_hooks.h"
@@ -105,7 +108,23 @@ void SetNumThreads(int threads) {
   cpu::SetNumThreads(threads);
 }
 
+// What reports need to know of the package: whose lines are not the program's own, and what a bug was
+// met with.
+void SetPackage(const std::string& folder, const std::string& version) {
+  SetPackageFolder(folder);
+  const std::string python = Py_GetVersion();  // begins with "3.11.7 (main, ..."
+  utsname system{};
+  ::uname(&system);
+  SetReportFacts(Format("OneFlow {}, Python {}, {} {} on {}", version,
+                        python.substr(0, python.find(' ')), system.sysname, system.release,
+                        system.machine));
+}
+
 void BindRuntime(py::module_& m) {
+  m.def("set_package", &SetPackage, py::arg("folder"), py::arg("version"));
+  m.def(
+      "trip_internal_check", [] { Unwrap(TripInternalCheck("[trip_internal_check] on purpose")); },
+      "For tests: fails as a bug of ours would.");
   m.def("sync", &Sync, "Waits for every op; raises the first failure that nobody has read.");
   m.def_submodule("eager").def("Sync", &Sync);
   m.def("set_vm_mode", &SetVmMode, "For tests: auto, inline, queued or random.");

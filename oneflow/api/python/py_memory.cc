@@ -91,13 +91,6 @@ PyObject* FailAllocationOf(PyObject*, PyObject* args) {
   return PyLong_FromLongLong(PY_JUST(FailAllocation(*device, nth)));
 }
 
-PyObject* SetPackage(PyObject*, PyObject* path) {
-  const char* text = PyUnicode_AsUTF8(path);
-  if (text == nullptr) { return nullptr; }
-  SetPackageFolder(text);
-  Py_RETURN_NONE;
-}
-
 }  // namespace
 
 PyMethodDef kMemoryFunctions[] = {
@@ -109,7 +102,6 @@ PyMethodDef kMemoryFunctions[] = {
      "For tests: the nth request for memory of this thread from now fails; 0: none. Returns how "
      "many "
      "were still to come."},
-    {"set_package_folder", SetPackage, METH_O, "Whose lines are not the program's own."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace oneflow

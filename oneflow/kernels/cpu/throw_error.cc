@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "oneflow/common/tripped_check.h"
 #include "oneflow/kernels/attrs.h"
 #include "oneflow/kernels/cpu/copy.h"
 #include "oneflow/kernels/kernel.h"
@@ -34,11 +35,7 @@ ErrorPtr Fail(FailureKind kind) {
     case FailureKind::kRuntime: break;
     case FailureKind::kNotImplemented: return NotImplementedError(kText);
     case FailureKind::kOutOfMemory: return OutOfMemoryError(kText);
-    case FailureKind::kInternal: {
-      ErrorPtr error = InternalError(kText);
-      error->AddFrame(__FILE__, __LINE__, "Fail(kind)");
-      return error;
-    }
+    case FailureKind::kInternal: return TripInternalCheck(kText).error();
     case FailureKind::kEnvironment: return EnvironmentError(kText);
     case FailureKind::kBadAlloc: throw std::bad_alloc();
     case FailureKind::kException: throw std::runtime_error(kText);

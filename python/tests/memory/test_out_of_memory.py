@@ -121,7 +121,7 @@ def check_report(end: program.Ended) -> None:
 
 
 @pytest.mark.parametrize("where", [IN_MAIN, IN_THREAD], ids=["main", "thread"])
-@pytest.mark.parametrize("mode", ["inline", "queued", "auto"])
+@pytest.mark.parametrize("mode", ["inline", "queued"])
 def test_the_report_word_for_word(mode: str, where: str, tmp_path: Path) -> None:
     check_report(run(tmp_path, in_mode(mode) + HOLDERS + where))
 
@@ -218,7 +218,7 @@ print(caught.op, flow.cpu.memory_reserved() <= 256 << 20)
 """
 
 
-@pytest.mark.parametrize("mode", ["inline", "queued", "auto"])
+@pytest.mark.parametrize("mode", ["inline", "queued"])
 def test_a_program_goes_on(mode: str, tmp_path: Path) -> None:
     end = run(tmp_path, in_mode(mode) + GOES_ON)
     assert (end.status, end.stdout, end.stderr) == (0, "ones True\n", "")
