@@ -94,7 +94,12 @@ def normal(text: str) -> str:
     text = re.sub(r"0x[0-9a-f]{6,}", "0x...", text)
     text = re.sub(r"\bprocess \d+", "process 4242", text)
     text = re.sub(r"(\.cc|\.h):\d+: ", r"\1:123: ", text)
-    text = re.sub(r"bazel-out/\S*?/bin/", "", text)
+    text = re.sub(
+        r"^  OneFlow \S+, Python \S+, \S+ \S+ on \S+$",
+        "  OneFlow 1.0.0, Python 3.11.2, Linux 6.1.0 on x86_64",
+        text,
+        flags=re.MULTILINE,
+    )
     text = re.sub(r"/tmp/\w+", "/tmp/file", text)
     return re.sub(r"\b\d+(?:\.\d+)? (bytes|[KMGTP]iB)\b", r"n \1", text)
 
