@@ -111,7 +111,12 @@ void Vm::OnFailure(const ErrorPtr& error, Stream::Failure failure) {
   if (root && observer != nullptr) { observer(error); }
   constexpr size_t kKept = 64;  // the first failures matter, the rest follow from them
   MutexLock lock(&vm->failures_mutex_);
-  if (vm->failures_.size() < kKept) { vm->failures_.push_back({error, !root}); }
+  std::vector<FailureNote>& notes = vm->failures_;
+  if (notes.size() == kKept) {  // those that have been read must not keep out one that was not
+    const auto told = [](const FailureNote& note) { return !note.always && note.error->read(); };
+    notes.erase(std::remove_if(notes.begin(), notes.end(), told), notes.end());
+  }
+  if (notes.size() < kKept) { notes.push_back({error, !root}); }
 }
 
 // Takes the issue lock, once no other thread runs a longer op inline; on failure it is free. Neither

@@ -117,8 +117,9 @@ PyRef FrameSummary(PyObject* type, const StackFrame& frame, bool load) {
   }
 #endif
   PyRef summary = PyRef::Steal(PyObject_Call(type, args.get(), kwargs.get()));
-  if (summary && load) { PyRef::Steal(PyObject_GetAttrString(summary.get(), "line")); }
-  return summary;
+  if (!summary || !load) { return summary; }
+  const PyRef line = PyRef::Steal(PyObject_GetAttrString(summary.get(), "line"));
+  return line ? summary : PyRef();
 }
 
 // A traceback.StackSummary. Null with a Python error set.
@@ -150,13 +151,17 @@ void LoadContextSources(const StackContext* context) {
   }
 }
 
-void SetAttribute(const PyRef& exception, const char* name, const PyRef& value) {
-  // What cannot be said (no memory, an interpreter that ends) must not hide the error itself.
-  if (!value || PyObject_SetAttrString(exception.get(), name, value.get()) != 0) { PyErr_Clear(); }
+// What cannot be said (no memory, an interpreter that ends) must not hide the error itself. But an
+// interrupt, which came while Python code ran for this, goes before: false, and it is set.
+bool SetAttribute(const PyRef& exception, const char* name, const PyRef& value) {
+  if (value && PyObject_SetAttrString(exception.get(), name, value.get()) == 0) { return true; }
+  if (PyErr_ExceptionMatches(PyExc_Exception) == 0) { return false; }
+  PyErr_Clear();
+  return true;
 }
 
-// See errors.h.
-void SetAttributes(const PyRef& exception, const Error& error, bool elsewhere) {
+// See errors.h. False as SetAttribute.
+bool SetAttributes(const PyRef& exception, const Error& error, bool elsewhere) {
   const bool here = !elsewhere && error.stack() == kNoStack;
   const StackContext* context = error.stack_context();
   const bool from_function = context != nullptr && !context->before().empty();
@@ -165,10 +170,13 @@ void SetAttributes(const PyRef& exception, const Error& error, bool elsewhere) {
       {"stack", here ? CurrentStack() : error.stack()},
       {"forward_stack", from_function ? context->before().front().stack : kNoStack},
       {"backward_stack", from_backward ? context->after().back().stack : kNoStack}};
-  SetAttribute(exception, "op", Utf8(error.op()));
+  if (!SetAttribute(exception, "op", Utf8(error.op()))) { return false; }
   for (const auto& [name, id] : stacks) {
-    SetAttribute(exception, name, StackSummary(PinnedStack(id).Frames(), elsewhere));
+    if (!SetAttribute(exception, name, StackSummary(PinnedStack(id).Frames(), elsewhere))) {
+      return false;
+    }
   }
+  return true;
 }
 
 bool AddException(PyObject* module, PyObject* base, const char* full, const char* name,
@@ -207,7 +215,7 @@ PyObject* RaiseError(const ErrorPtr& error) {
   LoadContextSources(error->stack_context());
   PyRef exception = NewException(*error, WholeText(*error, elsewhere));
   if (!exception) { return nullptr; }
-  if (!error->op().empty()) { SetAttributes(exception, *error, elsewhere); }
+  if (!error->op().empty() && !SetAttributes(exception, *error, elsewhere)) { return nullptr; }
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
   return nullptr;
 }

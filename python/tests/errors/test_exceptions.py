@@ -334,6 +334,51 @@ def test_without_the_traceback_module_the_error_itself_is_raised(
     assert not hasattr(error, "stack")
 
 
+def test_an_interrupt_goes_before_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(traceback, "FrameSummary", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            flow.ones(2) + flow.ones(3)
+
+
+def test_at_the_limit_of_recursion_it_is_an_exception_too() -> None:
+    kinds = set()
+
+    def fall(levels: int) -> None:
+        try:
+            flow.ones(2) + flow.ones(3)
+        except (RuntimeError, RecursionError) as error:  # the second is one of the first
+            kinds.add(type(error))
+        fall(levels + 1)
+
+    with pytest.raises(RecursionError):
+        fall(0)
+    assert RuntimeError in kinds
+
+
+def test_many_threads_fail_at_once(queued: None) -> None:
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        x = flow.ones(1)
+        for _ in range(50):
+            try:
+                flow._C.throw_error(x, kind="index").numpy()
+            except IndexError as error:
+                if error.op != "throw_error" or error.stack[-1].name != "work":
+                    wrong.append(str(error))
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_control() -> None:
     """A name that is not the op's, and a frame of another line, are noticed."""
     with pytest.raises(AssertionError):

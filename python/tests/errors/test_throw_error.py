@@ -110,6 +110,18 @@ def test_in_place_the_target_keeps_its_value(mode: str) -> None:
     same(x, [1, 1])
 
 
+def test_many_failures_that_were_read_do_not_hide_one_that_was_not(mode: str) -> None:
+    x = flow.ones(2)
+    for _ in range(100):
+        caught(lambda: throw_error(x).numpy())
+
+    def change() -> None:
+        flow._C.throw_error_(x, kind="value")
+        flow._oneflow_internal.sync()
+
+    assert type(caught(change)) is ValueError
+
+
 def test_control() -> None:
     """Another type, or another text, is noticed."""
     kept = KINDS["value"]
