@@ -422,7 +422,7 @@ def test_a_second_time_names_both_lines() -> None:
     y.backward()
     error = error_of(lambda: y.backward())  # the second time
     assert error.op == "mul"
-    in_order(error, "[mul] backward a second time", "# what was freed", "# the second time")
+    in_order(error, "[mul]", "backward a second time", "# what was freed", "# the second time")
 
 
 def test_a_changed_operand_is_named() -> None:
@@ -431,7 +431,7 @@ def test_a_changed_operand_is_named() -> None:
     with flow.no_grad():
         w.mul_(2)  # a leaf, in place
     error = error_of(lambda: y.backward())  # too late
-    assert "operand other of shape (2,) is at version 1, expected 0" in str(error)
+    assert "its operand other of shape (2,) as it was" in str(error)
     in_order(error, "[mul]", "# needs both", "# too late")
     same(flow.relu(x), [1, 2])
     z = flow.relu(x * 1)
