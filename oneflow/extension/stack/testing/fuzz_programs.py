@@ -289,7 +289,6 @@ def method(w: Writer, calls: Calls, depth: int) -> str:
             ("def __init__(self):", f"K{number}()"),
             ("def __getattr__(self, name):", f"K{number}().missing"),
             ("def __len__(self):", f"len(K{number}())"),
-            # Not `not K()`: where a jump hangs on it, its position is the jump's.
             ("def __bool__(self):", f"bool(K{number}())"),
             ("def __lt__(self, site):", f"K{number}() < {number}"),
             ("def __radd__(self, site):", f"{number} + K{number}()"),
@@ -355,6 +354,8 @@ def wrapped(pattern: str) -> Expression:
     return make
 
 
+# Below `not` and in conditions only calls: a compiler may join what else stands there with `not` or
+# the jump, and then gives it their position.
 EXPRESSIONS: list[Expression] = [
     wrapped("{}"),
     wrapped("{}"),
@@ -384,7 +385,7 @@ EXPRESSIONS: list[Expression] = [
     wrapped("(0 <= bool({}) <= bool({}) + 1)"),
     wrapped("[1, 2, 3][: bool({})]"),
     wrapped("max(*[bool({}), 0])"),
-    wrapped("(not {})"),
+    wrapped("(not bool({}))"),
     wrapped("('a'\n 'b' + str({}))"),
     wrapped("re.sub('.', lambda m: str({}), 'ab')"),
     wrapped("reduce(lambda a, b: {}, (1, 2, 3))"),
