@@ -26,8 +26,9 @@
 // * Who of several waiters NotifyOne() wakes is tried out.
 //
 // What is found: a deadlock; a thread that has not ended with the scenario; polling for ever; the use
-// of a mutex, condition variable or atomic after its end; a data race on a Plain<T>; a wrong unlock; a
-// crash; Require() of something false; and a scenario that is not deterministic.
+// of a mutex, condition variable or atomic after its end; a data race on a Plain<T> (with the
+// reduction); a wrong unlock; a crash; Require() of something false; and a scenario that is not
+// deterministic.
 //
 // Each Explore() runs in a child process, so that every one starts from the same static variables, and
 // a failing one leaves nothing behind. Static Mutexes and Atomics have their first value in each

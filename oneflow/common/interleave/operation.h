@@ -50,7 +50,7 @@ struct Object {
   int holder = -1;         // of a mutex: a thread
   bool held_hidden = false;
   std::vector<int> waiters;  // of a condition variable, in order of arrival
-  uint32_t version = 0;      // counts changes
+  std::vector<size_t> changes;  // the numbers of the steps that changed it
   VectorClock reads;
   VectorClock writes;
 };
@@ -84,6 +84,7 @@ struct Op {
   ProcessSet threads = 0;
   int choices = 1;
   Place place;
+  size_t cause = 0;  // of kPause: the number of the step that ended it, 0: none has
 };
 
 enum class Access : uint8_t { kNone, kRead, kWrite, kAcquire, kRelease };

@@ -34,6 +34,8 @@ enum class Action : int {
   kNested,   // two locks, always in the same order
   kTryLock,
   kWaitTimed,  // under the lock, until notified or late
+  kWait,       // the same, or until woken for no reason
+  kPoll,       // until the value is not 0, or nothing changes any more
   kNotify,
   kLast = kNotify,
 };
@@ -58,6 +60,19 @@ Program Draw(uint32_t seed) {
     }
   }
   return program;
+}
+
+// Threads by ";", commands as action/place/value.
+std::string Text(const Program& program) {
+  std::string text;
+  for (const auto& commands : program) {
+    for (const Command& command : commands) {
+      text += std::to_string(static_cast<int>(command.action)) + "/" +
+              std::to_string(command.place) + "/" + std::to_string(command.value) + " ";
+    }
+    text += "; ";
+  }
+  return text;
 }
 
 // What the threads of one schedule share.
@@ -100,6 +115,16 @@ struct World {
         return conditions[command.place].WaitFor(&mutex, std::chrono::seconds(command.value)) ? 1
                                                                                               : 2;
       }
+      case Action::kWait: {
+        MutexLock lock(&mutex);
+        conditions[command.place].Wait(&mutex);
+        return 3;
+      }
+      case Action::kPoll: {
+        int looks = 0;
+        while (value.load() == 0 && ++looks < 3) { PausePolling(std::chrono::seconds(1)); }
+        return looks;
+      }
       case Action::kNotify: conditions[command.place].NotifyOne(); return 0;
     }
     return 0;
@@ -116,7 +141,7 @@ Ends EndsOf(const Program& program, Reduction reduction) {
   Ends out;
   Options options;
   options.reduction = reduction;
-  options.timeouts = 3;  // as many as a thread can wait
+  options.timeouts = options.spurious = 3;  // as many as a thread can wait
   options.max_schedules = kMaxSchedules;
   options.in_this_process = true;
   out.report = Explore(options, [&] {
@@ -150,7 +175,7 @@ TEST(Reduction, RandomProgramsEndInTheSameWays) {
     const Ends reduced = EndsOf(program, Reduction::kClasses);
     ASSERT_TRUE(every.report.passed()) << every.report.Text();
     ASSERT_TRUE(reduced.report.passed()) << reduced.report.Text();
-    ASSERT_EQ(every.ends, reduced.ends) << "seed " << seed;
+    ASSERT_EQ(every.ends, reduced.ends) << "seed " << seed << ": " << Text(program);
     ASSERT_LE(reduced.report.schedules, every.report.schedules);
     all += every.report.schedules;
     classes += reduced.report.schedules;

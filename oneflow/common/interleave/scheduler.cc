@@ -179,10 +179,12 @@ Situation Scheduler::Look() const {
   Situation now;
   now.running = running_;
   for (int t = 0; t < num_threads_; ++t) {
-    const ThreadState& state = thread(t);
+    ThreadState& state = thread(t);
     if (state.ended) { continue; }
     if (Enabled(state)) { now.enabled |= Only(t); }
-    if (!state.waiting && state.next.object != nullptr) {
+    const bool paused = state.next.kind == OpKind::kPause;
+    if (paused) { state.next.cause = FirstChange(state); }
+    if (!state.waiting && (state.next.object != nullptr || paused)) {
       now.next[static_cast<size_t>(t)] = &state.next;
       now.present |= Only(t);
     }
@@ -203,7 +205,8 @@ bool Scheduler::Enabled(const ThreadState& state) const {
     case OpKind::kLock: return next.object->holder < 0;
     case OpKind::kWake: return !state.waiting && next.object->holder < 0;
     case OpKind::kJoin: return AllEnded(next.threads);
-    case OpKind::kPause: return state.pause_over || state.seen.empty() || Changed(state);
+    case OpKind::kPause:
+      return state.pause_over || state.seen.empty() || FirstChange(state) != 0;
     case OpKind::kNone:
     case OpKind::kPark: return false;
     default: return true;
@@ -334,23 +337,35 @@ void Scheduler::RememberSeen(ThreadState* state, const Op& op) {
   if (op.object == nullptr || op.kind == OpKind::kDestroy) { return; }
   for (Seen& seen : state->seen) {
     if (seen.object == op.object) {
-      seen.version = op.object->version;
+      seen.changes = op.object->changes.size();
       return;
     }
   }
   if (state->seen.size() == kMaxSeen) { state->seen.erase(state->seen.begin()); }
-  state->seen.push_back({op.object, op.object->version});
+  state->seen.push_back({op.object, op.object->changes.size()});
 }
 
-bool Scheduler::Changed(const ThreadState& state) const {
-  return std::any_of(state.seen.begin(), state.seen.end(),
-                     [](const Seen& seen) { return seen.object->version != seen.version; });
+// The number of the first step that changed what the thread has seen; 0: none has.
+size_t Scheduler::FirstChange(const ThreadState& state) const {
+  size_t first = 0;
+  for (const Seen& seen : state.seen) {
+    if (seen.object->changes.size() == seen.changes) { continue; }
+    const size_t step = seen.object->changes[seen.changes];
+    if (first == 0 || step < first) { first = step; }
+  }
+  return first;
 }
 
+// A pause comes after the first change of something that the thread has seen: not after later ones,
+// which may as well come after the pause. Without a change it comes after all there is.
 void Scheduler::AfterPause(int index) {
   ThreadState& state = thread(index);
-  if (Changed(state)) { state.idle_wakes = 0; }
-  for (const Seen& seen : state.seen) { search_.clock(index).Join(seen.object->writes); }
+  if (const size_t first = FirstChange(state); first != 0) {
+    search_.clock(index).Join(search_.clock_of_step(first));
+    state.idle_wakes = 0;
+  } else if (state.pause_over) {
+    for (int p = 0; p < kMaxProcesses; ++p) { search_.clock(index).Join(search_.clock(p)); }
+  }
   state.seen.clear();
   state.pause_over = false;
 }
@@ -393,7 +408,7 @@ bool Scheduler::Touch(Object* object) {
   if (object->schedule == schedule_) { return true; }
   object->schedule = schedule_;
   object->id = next_id_++;
-  object->version = 0;
+  object->changes.clear();
   object->waiters.clear();
   object->reads = object->writes = VectorClock();
   if (object->is_static) { object->holder = -1; }

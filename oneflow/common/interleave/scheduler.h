@@ -77,7 +77,7 @@ class Scheduler {
   struct ThreadState;
   struct Seen {
     Object* object;
-    uint32_t version;
+    size_t changes;  // as many as there were
   };
 
   static void FiberMain();
@@ -99,7 +99,7 @@ class Scheduler {
   void BeginWait(int thread, const Op& op);
   void Wake(int thread, int by);
   void RememberSeen(ThreadState* thread, const Op& op);
-  bool Changed(const ThreadState& thread) const;
+  size_t FirstChange(const ThreadState& thread) const;
   void AfterPause(int thread);
   bool WakeAPauser();
   void EndOfSchedule();

@@ -32,6 +32,7 @@ Search::Search(const Options& options) : options_(options) { TakeReplay(options.
 
 void Search::BeginSchedule() {
   steps_.clear();
+  step_clocks_.clear();
   clocks_.fill(VectorClock());
   analysed_.fill(0);
   redundant_ = false;
@@ -117,10 +118,13 @@ void Search::Commit(int process, int choice, const Op& op) {
   const auto publish = [&](Object* object, Access access) {
     if (object == nullptr || access == Access::kNone) { return; }
     (access == Access::kRead ? object->reads : object->writes).Join(mine);
-    if (access == Access::kWrite || access == Access::kRelease) { ++object->version; }
+    if (access == Access::kWrite || access == Access::kRelease) {
+      object->changes.push_back(steps_.size());
+    }
   };
   publish(op.object, AccessOf(op));
   publish(op.second, SecondAccessOf(op));
+  step_clocks_.push_back(mine);
 }
 
 // For each process: the last step that competes with what it is about to do, and that could have
@@ -129,6 +133,12 @@ void Search::FindRaces(const Situation& now) {
   for (ProcessSet left = now.present; left != 0; left &= left - 1) {
     const int p = Lowest(left);
     const Op* next = now.next[Index(p)];
+    if (next->kind == OpKind::kPause) {
+      // Something else might have ended it, had that step come later.
+      if (next->cause > analysed_[Index(p)]) { Want(next->cause - 1, p); }
+      analysed_[Index(p)] = steps_.size();
+      continue;
+    }
     const VectorClock& known = clock(p);
     for (size_t i = steps_.size(); i > analysed_[Index(p)]; --i) {
       const Step& step = steps_[i - 1];

@@ -55,6 +55,8 @@ class Search {
   // False when there is no further schedule.
   bool EndSchedule();
 
+  // What happened before a step, itself included; steps count from 1.
+  const VectorClock& clock_of_step(size_t number) const { return step_clocks_[number - 1]; }
   VectorClock& clock(int process) { return clocks_[static_cast<size_t>(process)]; }
   std::vector<Step>& steps() { return steps_; }
   const std::vector<Step>& steps() const { return steps_; }
@@ -90,6 +92,7 @@ class Search {
   const Options options_;
   std::vector<Node> nodes_;  // node i stands before step i
   std::vector<Step> steps_;
+  std::vector<VectorClock> step_clocks_;
   std::array<VectorClock, kMaxProcesses> clocks_;
   std::array<size_t, kMaxProcesses> analysed_{};  // steps that FindRaces() has compared with
   bool redundant_ = false;
