@@ -18,7 +18,8 @@
 // How waiting is modelled, since the number of schedules must be finite:
 // * SpinUntil() looks once: it may give up at any moment, and looks that find nothing have no effect.
 // * PauseSpinning() and PausePolling() block until something changes that the thread has looked at
-//   since it last paused. When nobody is left who could change it, that is a livelock.
+//   since it last paused. When nobody is left who could change it, that is a livelock. How often a
+//   loop looks must not matter to the program: not every number of looks is tried.
 // * A timed wait ends by its notification; by its time only as often as Options::timeouts allows,
 //   which also moves the clock. With 0 the clock stands still, and a lost wake-up is a deadlock,
 //   even where a time-out would have saved the program a second later.

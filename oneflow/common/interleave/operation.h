@@ -49,7 +49,7 @@ struct Object {
   int id = 0;              // in order of first use in a schedule
   int holder = -1;         // of a mutex: a thread
   bool held_hidden = false;
-  std::vector<int> waiters;  // of a condition variable, in order of arrival
+  std::vector<int> waiters;     // of a condition variable, in order of arrival
   std::vector<size_t> changes;  // the numbers of the steps that changed it
   VectorClock reads;
   VectorClock writes;

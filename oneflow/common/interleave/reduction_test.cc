@@ -35,7 +35,7 @@ enum class Action : int {
   kTryLock,
   kWaitTimed,  // under the lock, until notified or late
   kWait,       // the same, or until woken for no reason
-  kPoll,       // until the value is not 0, or nothing changes any more
+  kPoll,       // until the value is not 0
   kNotify,
   kLast = kNotify,
 };
@@ -120,11 +120,9 @@ struct World {
         conditions[command.place].Wait(&mutex);
         return 3;
       }
-      case Action::kPoll: {
-        int looks = 0;
-        while (value.load() == 0 && ++looks < 3) { PausePolling(std::chrono::seconds(1)); }
-        return looks;
-      }
+      case Action::kPoll:
+        while (value.load() == 0) { PausePolling(std::chrono::seconds(1)); }
+        return value.load();
       case Action::kNotify: conditions[command.place].NotifyOne(); return 0;
     }
     return 0;
@@ -173,15 +171,16 @@ TEST(Reduction, RandomProgramsEndInTheSameWays) {
     const Ends every = EndsOf(program, Reduction::kNone);
     if (every.report.failure == Failure::kTooMany) { continue; }
     const Ends reduced = EndsOf(program, Reduction::kClasses);
-    ASSERT_TRUE(every.report.passed()) << every.report.Text();
-    ASSERT_TRUE(reduced.report.passed()) << reduced.report.Text();
+    // A few poll for what nobody changes.
+    ASSERT_EQ(every.report.passed(), reduced.report.passed()) << seed << ": " << Text(program);
+    if (!every.report.passed()) { continue; }
     ASSERT_EQ(every.ends, reduced.ends) << "seed " << seed << ": " << Text(program);
     ASSERT_LE(reduced.report.schedules, every.report.schedules);
     all += every.report.schedules;
     classes += reduced.report.schedules;
     ++compared;
   }
-  EXPECT_GE(compared, kPrograms * 3 / 4);
+  EXPECT_GE(compared, kPrograms * 3 / 5);
   std::printf("%d programs: %llu schedules in all, %llu with reduction\n", compared,
               static_cast<unsigned long long>(all), static_cast<unsigned long long>(classes));
 }

@@ -205,8 +205,7 @@ bool Scheduler::Enabled(const ThreadState& state) const {
     case OpKind::kLock: return next.object->holder < 0;
     case OpKind::kWake: return !state.waiting && next.object->holder < 0;
     case OpKind::kJoin: return AllEnded(next.threads);
-    case OpKind::kPause:
-      return state.pause_over || state.seen.empty() || FirstChange(state) != 0;
+    case OpKind::kPause: return state.pause_over || state.seen.empty() || FirstChange(state) != 0;
     case OpKind::kNone:
     case OpKind::kPark: return false;
     default: return true;
