@@ -103,7 +103,7 @@ def check_binary(binary: bytes, here: str) -> None:
 
 
 def test_the_extension_names_nothing_of_the_machine_that_built_it() -> None:
-    binary = Path(internal.__file__).read_bytes()
+    binary = Path(str(internal.__file__)).read_bytes()
     here = str(Path.home()) if len(str(Path.home())) > 1 else "/execroot/"
     check_binary(binary, here)
     must_fail(check_binary, binary + b"\0/build/oneflow/vm/vm.cc\0", here)
