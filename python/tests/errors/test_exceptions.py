@@ -368,7 +368,8 @@ def test_many_threads_fail_at_once(queued: None) -> None:
             try:
                 flow._C.throw_error(x, kind="index").numpy()
             except IndexError as error:
-                if error.op != "throw_error" or error.stack[-1].name != "work":
+                op_error: Any = error
+                if op_error.op != "throw_error" or op_error.stack[-1].name != "work":
                     wrong.append(str(error))
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
