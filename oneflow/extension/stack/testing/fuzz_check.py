@@ -6,7 +6,6 @@ interpreter's own frame objects, looked at from below the call, say what every f
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import pathlib
 import sys
@@ -41,15 +40,15 @@ def _of_place(place: Place, function: str) -> Seen:
 
 
 class Oracle:
-    """Asks the interpreter for the stack of each record."""
+    """Asks the interpreter for the stack of each record, by tag and number of the call."""
 
     def __init__(self) -> None:
-        self.stacks: dict[int, list[list[Seen]]] = collections.defaultdict(list)
+        self.stacks: dict[tuple[int, int], list[Seen]] = {}
 
-    def __call__(self, tag: int) -> None:
+    def __call__(self, tag: int, number: int) -> None:
         """Called by `record`, one frame below the line that called it."""
         stack = stack_helpers.true_stack(sys._getframe(1))
-        self.stacks[tag].append([Seen(*position) for position in stack])
+        self.stacks[tag, number] = [Seen(*position) for position in stack]
 
 
 class Checker:
@@ -73,16 +72,13 @@ class Checker:
             stack_testing.set_oracle(None)
             results = stack_testing.results()
             self.runner.forget(program)
-        recorded = collections.defaultdict(list)
-        for tag, frames in results:
-            recorded[tag].append(frames)
+        recorded = {(tag, number): frames for tag, number, frames in results}
         if recorded.keys() != oracle.stacks.keys() or not recorded:
             self.wrong.append(
                 f"seed {seed}: recorded {sorted(recorded)}, not {sorted(oracle.stacks)}"
             )
-        for tag, stacks in recorded.items():
-            for frames, expected in zip(stacks, oracle.stacks[tag], strict=True):
-                self._compare(seed, way, program, tag, frames, expected)
+        for call, frames in recorded.items():
+            self._compare(seed, way, program, call[0], frames, oracle.stacks[call])
         return len(self.wrong) == before
 
     def _compare(

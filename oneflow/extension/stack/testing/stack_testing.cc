@@ -31,6 +31,12 @@ namespace {
 
 using Frames = std::vector<StackFrame>;
 
+// A call of record(): its tag, and its number among all calls.
+struct Call {
+  long tag;
+  long number;
+};
+
 std::vector<StackFrame> Resolve(StackId id) {
   StackSource* source = StackSource::Get();
   return source == nullptr ? Frames() : source->Resolve(id);
@@ -67,16 +73,16 @@ class Worker {
     changed_.notify_all();
     thread_.join();
   }
-  void Push(long tag, StackId id) {
+  void Push(Call call, StackId id) {
     StackSource::Get()->Pin(id);
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      queue_.emplace_back(tag, id);
+      queue_.emplace_back(call, id);
       ++open_;
     }
     changed_.notify_all();
   }
-  std::vector<std::pair<long, Frames>> TakeResults() {
+  std::vector<std::pair<Call, Frames>> TakeResults() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return open_ == 0; });
     return std::exchange(results_, {});
@@ -88,13 +94,13 @@ class Worker {
     while (true) {
       changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
       if (queue_.empty()) { return; }
-      const auto [tag, id] = queue_.front();
+      const auto [call, id] = queue_.front();
       queue_.pop_front();
       lock.unlock();
       Frames frames = Resolve(id);
       StackSource::Get()->Unpin(id);
       lock.lock();
-      results_.emplace_back(tag, std::move(frames));
+      results_.emplace_back(call, std::move(frames));
       --open_;
       changed_.notify_all();
     }
@@ -102,8 +108,8 @@ class Worker {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::pair<long, StackId>> queue_;
-  std::vector<std::pair<long, Frames>> results_;
+  std::deque<std::pair<Call, StackId>> queue_;
+  std::vector<std::pair<Call, Frames>> results_;
   int open_ = 0;
   bool stopping_ = false;
   std::thread thread_;
@@ -116,21 +122,21 @@ long muted = 0;
 std::string planted;
 
 // What each frame recorded, by the frame's address.
-std::map<void*, std::vector<long>> tags_of_frame;
+std::map<void*, std::vector<Call>> calls_of_frame;
 std::map<void*, StackId> last_of_frame;
 
-void RecordForgetful(long tag, StackId id) {
+void RecordForgetful(Call call, StackId id) {
   void* frame = PyEval_GetFrame();
-  tags_of_frame[frame].push_back(tag);
+  calls_of_frame[frame].push_back(call);
   StackSource::Get()->Pin(id);
   last_of_frame[frame] = id;
 }
 
 void FlushForgetful() {
-  for (const auto& [frame, tags] : tags_of_frame) {
-    for (const long tag : tags) { worker->Push(tag, last_of_frame[frame]); }
+  for (const auto& [frame, calls] : calls_of_frame) {
+    for (const Call& call : calls) { worker->Push(call, last_of_frame[frame]); }
   }
-  tags_of_frame.clear();
+  calls_of_frame.clear();
   last_of_frame.clear();
 }
 
@@ -167,13 +173,15 @@ PyObject* Record(PyObject*, PyObject* tag_object) {
   if (tag == -1 && PyErr_Occurred() != nullptr) { return nullptr; }
   const StackId id = CurrentStack();
   if (muted > 0) { return PyLong_FromLong(tag); }
+  static long calls = 0;
+  const Call call{tag, ++calls};
   if (planted == "one line for each frame") {
-    RecordForgetful(tag, id);
+    RecordForgetful(call, id);
   } else {
-    worker->Push(tag, id);
+    worker->Push(call, id);
   }
   if (oracle != nullptr) {
-    PyObject* result = PyObject_CallFunction(oracle, "l", tag);
+    PyObject* result = PyObject_CallFunction(oracle, "ll", tag, call.number);
     if (result == nullptr) { return nullptr; }
     Py_DECREF(result);
   }
@@ -188,8 +196,8 @@ PyObject* Mute(PyObject*, PyObject* more) {
 PyObject* Results(PyObject*, PyObject*) {
   FlushForgetful();
   PyObject* list = PyList_New(0);
-  for (const auto& [tag, frames] : worker->TakeResults()) {
-    PyObject* item = Py_BuildValue("(lN)", tag, ToPython(frames));
+  for (const auto& [call, frames] : worker->TakeResults()) {
+    PyObject* item = Py_BuildValue("(llN)", call.tag, call.number, ToPython(frames));
     if (item == nullptr || PyList_Append(list, item) != 0) { return nullptr; }
     Py_DECREF(item);
   }
@@ -383,8 +391,9 @@ PyMethodDef methods[] = {
     {"nothing", Nothing, METH_NOARGS, "Does nothing, for timing."},
     {"record", Record, METH_O, "An op that fails in the background; returns its tag."},
     {"mute", Mute, METH_O, "mute(1): record() captures only, until mute(-1)."},
-    {"results", Results, METH_NOARGS, "[(tag, frames)] of all records, as the worker saw them."},
-    {"set_oracle", SetOracle, METH_O, "Called as oracle(tag) below each record."},
+    {"results", Results, METH_NOARGS,
+     "[(tag, number of the call, frames)], as the worker saw them."},
+    {"set_oracle", SetOracle, METH_O, "Called as oracle(tag, number of the call)."},
     {"plant", Plant, METH_O, "Plants a fault by its name; an empty one removes it."},
     {"resolve", ResolveHere, METH_O, "The frames of an id, oldest first."},
     {"format_without_gil", FormatWithoutGil, METH_O, "FormatStack on a thread without the GIL."},
