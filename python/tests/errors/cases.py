@@ -100,7 +100,8 @@ SECTIONS: dict[str, list[Case]] = {
             "model = flow.nn.Linear(2, 2)\nflow.optim.SGD(model.parameters(), lr=-0.1)\n",
         ),
         Case("A seed that is none", 'flow.manual_seed("42")\n'),
-        Case("A name that does not exist", "flow.nn.Linaer(2, 2)\n", other_form=NOT_OURS),
+        # One that resembles no other: only newer versions of Python ask whether it was meant.
+        Case("A name that does not exist", "flow.nn.Perceptron(2, 2)\n", other_form=NOT_OURS),
     ],
     "Gradients": [
         Case(
@@ -221,7 +222,11 @@ SECTIONS: dict[str, list[Case]] = {
             "if os.fork() == 0:\n    y.numpy()\nos.wait()\ny.numpy()\n",
             "A fork waits for what is queued, but no longer than a shutdown would.",
             own_process=True,
-            environ=(("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", "0.2"),),
+            # Python 3.12 and newer warn of a fork beside a thread.
+            environ=(
+                ("ONEFLOW_SHUTDOWN_TIMEOUT_SECONDS", "0.2"),
+                ("PYTHONWARNINGS", "ignore::DeprecationWarning"),
+            ),
         ),
         Case(
             "An error in a worker of a DataLoader",
