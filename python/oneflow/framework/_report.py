@@ -47,8 +47,9 @@ def install() -> None:
     Example:
         >>> import sys
         >>> from oneflow.framework._report import install
+        >>> hook = sys.excepthook
         >>> install()  # a test's output is no terminal
-        >>> sys.excepthook is sys.__excepthook__
+        >>> sys.excepthook is hook
         True
     """
     try:
