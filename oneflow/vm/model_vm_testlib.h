@@ -3,11 +3,7 @@
 #ifndef ONEFLOW_VM_MODEL_VM_TESTLIB_H_
 #define ONEFLOW_VM_MODEL_VM_TESTLIB_H_
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <functional>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +11,7 @@
 
 #include "oneflow/common/interleave/explore.h"
 #include "oneflow/common/interleave/ordering_fault.h"
+#include "oneflow/common/interleave/scenario_testlib.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -173,35 +170,12 @@ class ModelVm {
   Stream* stream_;
 };
 
-class ModelVmTest : public ::testing::Test {
+class ModelVmTest : public interleave::ScenarioTest {
  protected:
   ModelVmTest() {
     RegisterAllocator(Device(), ModelVm::Pool());
     static_cast<void>(Vm::Get());  // static, as seen from any scenario
-    // Names of threads, a log: nobody waits for what these locks guard.
-    options_.hidden_files = {"lifetime/runtime_thread.cc", "lifetime/lifetime_log.cc"};
   }
-  ~ModelVmTest() override { interleave::PlantOrderingFault(OrderingFault::kNone); }
-
-  void Passes(const char* what, const std::function<void()>& scenario) {
-    const Report report = Explore(options_, scenario);
-    EXPECT_TRUE(report.passed()) << what << ": " << report.Text();
-    std::cout << what << ": " << report.Text() << std::endl;
-  }
-  // With `fault` planted the scenario fails in that way, at a place that the trace names.
-  void Finds(OrderingFault fault, Failure failure, const char* in_trace,
-             const std::function<void()>& scenario) {
-    interleave::PlantOrderingFault(fault);
-    const Report report = Explore(options_, scenario);
-    interleave::PlantOrderingFault(OrderingFault::kNone);
-    EXPECT_STREQ(NameOf(report.failure), NameOf(failure)) << report.Text();
-    EXPECT_NE(report.trace.find(in_trace), std::string::npos) << report.Text();
-    if (report.failure != failure) { return; }
-    std::cout << "found " << NameOf(failure) << " after " << report.schedules << " schedules"
-              << std::endl;
-  }
-
-  interleave::Options options_;
 };
 
 }  // namespace oneflow
