@@ -1,6 +1,6 @@
 """Neural networks: modules, their parameters, functions and initial values."""
 
-from oneflow.nn import functional, init
+from oneflow.nn import functional, init, optimizer
 from oneflow.nn.modules.activation import LogSoftmax, ReLU
 from oneflow.nn.modules.container import (
     ModuleDict,
@@ -32,4 +32,5 @@ __all__ = [
     "Sequential",
     "functional",
     "init",
+    "optimizer",
 ]
