@@ -2,17 +2,20 @@
 
 load("//oneflow/functional/ops:families.bzl", "FAMILIES")
 
+def _of_families(pattern):
+    return [pattern.format(family) for family in FAMILIES]
+
 _OUTPUTS = {
-    "bindings": ["bindings.cc"],
+    "bindings": ["bindings.cc"] + _of_families("bindings_{}.cc"),
     "functional": [
         "functional.h",
         "functional_ops.h",
-    ] + ["functional_{}.cc".format(family) for family in FAMILIES],
+    ] + _of_families("functional_{}.h") + _of_families("functional_ops_{}.h") +
+    _of_families("functional_{}.cc"),
     "op_defs": [
         "op_defs.cc",
         "op_defs.h",
-    ],
-    "reference": ["ops.md"],
+    ] + _of_families("op_defs_{}.cc") + _of_families("op_defs_{}.h"),
     "stubs": ["_C.pyi"],
 }
 
@@ -21,7 +24,7 @@ def op_table(name, part, folder = "generated", **kwargs):
 
     Args:
       name: of the target that makes them
-      part: `op_defs`, `functional`, `bindings`, `stubs` or `reference`
+      part: `op_defs`, `functional`, `bindings` or `stubs`
       folder: where they go
       **kwargs: other attributes of genrule
     """
@@ -34,6 +37,6 @@ def op_table(name, part, folder = "generated", **kwargs):
         **kwargs
     )
 
-def functional_sources(folder = "generated"):
-    """The `.cc` files of part `functional`."""
-    return ["{}/functional_{}.cc".format(folder, family) for family in FAMILIES]
+def generated(part, suffix, folder = "generated"):
+    """The generated files of a part that end in `suffix`."""
+    return ["{}/{}".format(folder, out) for out in _OUTPUTS[part] if out.endswith(suffix)]

@@ -1,11 +1,16 @@
-"""bindings.cc: for each Python name a function over api/python/arg_parser.h."""
+"""bindings_<family>.cc: for each Python name a function over api/python/arg_parser.h."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from tools.gen.cpp import BANNER, string
 from tools.gen.doc import docstring
+from tools.gen.families import includes
 from tools.gen.signature import TYPES, Param, Signature
-from tools.gen.table import Row, python_names
+from tools.gen.table import Family, Row, python_names
+
+Overloads = list[tuple[Row, bool]]
 
 _GETTERS = {
     "Tensor": "Tensor",
@@ -35,58 +40,89 @@ _ZEROS = {
     "dtype": "DataType::kFloat",
     "str": '""',
 }
+# Where a name is seen, what its wrapper is called, and the operand that comes first.
+_PLACES = (("function", "Function", "nullptr"), ("method", "Method", "self"))
+_ARGUMENTS = (
+    "PyObject* self, PyObject* const* args, Py_ssize_t nargs,\n    PyObject* kwnames"
+)
 _CAST = "reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>"
 
 
-def source(rows: list[Row]) -> str:
-    """The whole file."""
-    names = python_names(rows)
+def files(families: Sequence[Family]) -> dict[str, str]:
+    """The whole part: a source for each family, and the tables of all functions and methods.
+
+    A name belongs to the family of its first overload.
+    """
+    home = {row.name: family.name for family in families for row in family.rows}
+    names = python_names(row for family in families for row in family.rows)
+    out = {}
+    for family in families:
+        own = {name: rows for name, rows in names.items() if home[rows[0][0].name] == family.name}
+        called = {home[row.name] for overloads in own.values() for row, _ in overloads}
+        out[f"bindings_{family.name}.cc"] = _source(own, called)
+    out["bindings.cc"] = _tables(names)
+    return out
+
+
+def _source(names: Mapping[str, Overloads], called: set[str]) -> str:
     parts = [
         BANNER,
-        '#include "oneflow/api/python/arg_parser.h"',
-        '#include "oneflow/functional/generated/functional.h"\n',
-        "namespace oneflow {\n",
-        "namespace {\n",
+        *includes(
+            ["oneflow/api/python/arg_parser.h"]
+            + [f"oneflow/functional/generated/functional_{family}.h" for family in called]
+        ),
+        "\nnamespace oneflow {\n",
+        "namespace bindings {\n",
     ]
-    methods, functions = [], []
     for name, overloads in names.items():
         parts.append(_run(name, overloads))
-        flags = "METH_FASTCALL | METH_KEYWORDS"
-        if any("function" in row.places for row, _ in overloads):
-            parts.append(_wrapper("Function", name, "nullptr"))
-            functions.append(f'    {{"{name}", {_CAST}(&Function_{name})), {flags}, kDoc_{name}}},')
-        if any("method" in row.places for row, _ in overloads):
-            parts.append(_wrapper("Method", name, "self"))
-            methods.append(f'    {{"{name}", {_CAST}(&Method_{name})), {flags}, kDoc_{name}}},')
-    parts.append("}  // namespace\n")
-    for table, entries in (("Functions", functions), ("Methods", methods)):
-        parts.append(f"extern PyMethodDef kGenerated{table}[];")
-        parts.append(f"PyMethodDef kGenerated{table}[] = {{")
-        parts += [*entries, "    {nullptr, nullptr, 0, nullptr},", "};\n"]
+        for place, kind, self in _PLACES:
+            if any(place in row.places for row, _ in overloads):
+                parts.append(_wrapper(kind, name, self))
+    parts += ["}  // namespace bindings", "}  // namespace oneflow\n"]
+    return "\n".join(parts)
+
+
+def _tables(names: Mapping[str, Overloads]) -> str:
+    parts = [BANNER, '#include "oneflow/api/python/arg_parser.h"\n', "namespace oneflow {\n"]
+    parts.append("namespace bindings {\n")
+    parts += [f"extern const char kDoc_{name}[];" for name in names]
+    entries: dict[str, list[str]] = {kind: [] for _, kind, _ in _PLACES}
+    flags = "METH_FASTCALL | METH_KEYWORDS"
+    for name, overloads in names.items():
+        for place, kind, _ in _PLACES:
+            if any(place in row.places for row, _ in overloads):
+                parts.append(f"PyObject* {kind}_{name}({_ARGUMENTS});")
+                entries[kind].append(
+                    f'    {{"{name}", {_CAST}(&bindings::{kind}_{name})), {flags}, '
+                    f"bindings::kDoc_{name}}},"
+                )
+    parts.append("\n}  // namespace bindings\n")
+    for kind, lines in entries.items():
+        parts.append(f"extern PyMethodDef kGenerated{kind}s[];")
+        parts.append(f"PyMethodDef kGenerated{kind}s[] = {{")
+        parts += [*lines, "    {nullptr, nullptr, 0, nullptr},", "};\n"]
     parts.append("}  // namespace oneflow\n")
     return "\n".join(parts)
 
 
 def _wrapper(kind: str, name: str, self: str) -> str:
-    return (
-        f"PyObject* {kind}_{name}(PyObject* self, PyObject* const* args, Py_ssize_t nargs,\n"
-        f"    PyObject* kwnames) {{\n"
-        f"  return Run_{name}({self}, args, nargs, kwnames);\n}}\n"
-    )
+    head = f"PyObject* {kind}_{name}({_ARGUMENTS})"
+    return f"{head};\n{head} {{\n  return Run_{name}({self}, args, nargs, kwnames);\n}}\n"
 
 
 def _run(name: str, overloads: list[tuple[Row, bool]]) -> str:
-    lines = [f"const char kDoc_{name}[] =\n    {string(docstring(name, overloads))};\n"]
+    text = string(docstring(name, overloads))
+    lines = [f"extern const char kDoc_{name}[];\nconst char kDoc_{name}[] =\n    {text};\n"]
     for i, (row, _) in enumerate(overloads):
         params = "".join(f"\n    {_param(p)}," for p in row.signature.params)
         if params:
-            lines.append(f"const Param kParams_{name}_{i}[] = {{{params}\n}};")
+            lines.append(f"static const Param kParams_{name}_{i}[] = {{{params}\n}};")
     signatures = "".join(
         f"\n    {_signature(name, i, row)}," for i, (row, _) in enumerate(overloads)
     )
-    lines.append(f"const Signature kSignatures_{name}[] = {{{signatures}\n}};\n")
-    lines.append(f"PyObject* Run_{name}(PyObject* self, PyObject* const* args, Py_ssize_t nargs,")
-    lines.append("    PyObject* kwnames) {")
+    lines.append(f"static const Signature kSignatures_{name}[] = {{{signatures}\n}};\n")
+    lines.append(f"static PyObject* Run_{name}({_ARGUMENTS}) {{")
     lines.append(f'  ArgParser parser("{name}", kSignatures_{name}, {len(overloads)});')
     lines.append("  switch (parser.Match(self, args, nargs, kwnames)) {")
     for i, (row, inplace) in enumerate(overloads):

@@ -1,18 +1,47 @@
-"""functional.h and functional_<family>.cc: the C++ API of all ops, with their derivatives."""
+"""functional_<family>.h and .cc: the C++ API of all ops, with their derivatives."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tools.gen.cpp import BANNER, camel, definition, guard, helper_expression, names_in
+from tools.gen.families import callees, identifiers, includes
 from tools.gen.formula import Backward, compile_backward, compile_composite
 from tools.gen.signature import Param
-from tools.gen.table import Row
+from tools.gen.table import Family, Row
 
 _OPTIONS = ("device", "dtype", "generator")
+_FOLDER = "oneflow/functional/generated"
+_COMMON_HEADERS = (
+    "oneflow/functional/attr_helpers.h",
+    "oneflow/functional/composites.h",
+    "oneflow/functional/dispatch.h",
+    "oneflow/functional/op_node.h",
+    "oneflow/kernels/attrs.h",
+    "oneflow/op/op_attrs.h",
+)
 
 
-def header(rows: list[Row]) -> str:
+def files(families: Sequence[Family]) -> dict[str, str]:
+    """The whole part: headers and a source for each family, and headers of all."""
+    table = {row.name: row for family in families for row in family.rows}
+    out = {
+        "functional.h": _umbrella("functional", families),
+        "functional_ops.h": _umbrella("functional_ops", families),
+    }
+    for family in families:
+        out[f"functional_{family.name}.h"] = _header(family)
+        out[f"functional_ops_{family.name}.h"] = _ops_header(family)
+        out[f"functional_{family.name}.cc"] = _source(family, families, table)
+    return out
+
+
+def _umbrella(stem: str, families: Sequence[Family]) -> str:
+    lines = includes(f"{_FOLDER}/{stem}_{family.name}.h" for family in families)
+    return guard(f"functional/generated/{stem}.h", "\n".join([*lines, ""]))
+
+
+def _header(family: Family) -> str:
     """The declarations of the API."""
     lines = [
         "#include <cstdint>\n#include <optional>\n#include <string>\n",
@@ -21,7 +50,7 @@ def header(rows: list[Row]) -> str:
         '#include "oneflow/core/scalar.h"\n#include "oneflow/tensor/tensor.h"\n',
         "namespace oneflow::functional {\n",
     ]
-    for row in rows:
+    for row in family.rows:
         if not row.inplace_only:
             lines.append(f"// {row.doc['summary'].strip()}")
             lines.append(f"{_returns(row)} {row.name}({_params(row, defaults=True)});")
@@ -30,15 +59,17 @@ def header(rows: list[Row]) -> str:
             lines.append(f"// {summary} In place; returns what it changed.")
             lines.append(f"{_returns(row)} {row.name}_({_params(row, defaults=True)});")
     lines.append("\n}  // namespace oneflow::functional\n")
-    return guard("functional/generated/functional.h", "\n".join(lines))
+    return guard(f"functional/generated/functional_{family.name}.h", "\n".join(lines))
 
 
-def ops_header(rows: list[Row]) -> str:
+def _ops_header(family: Family) -> str:
     """Declares the FunctionalOps, for composites that write in place."""
     lines = ['#include "oneflow/functional/op_node.h"\n', "namespace oneflow::functional {\n"]
-    lines += [f"extern const FunctionalOp {functional_op(row)};" for row in rows if row.primitive]
+    lines += [
+        f"extern const FunctionalOp {functional_op(row)};" for row in family.rows if row.primitive
+    ]
     lines.append("\n}  // namespace oneflow::functional\n")
-    return guard("functional/generated/functional_ops.h", "\n".join(lines))
+    return guard(f"functional/generated/functional_ops_{family.name}.h", "\n".join(lines))
 
 
 def functional_op(row: Row) -> str:
@@ -46,31 +77,31 @@ def functional_op(row: Row) -> str:
     return f"k{camel(row.name)}Op"
 
 
-def source(rows: list[Row], table: Mapping[str, Row]) -> str:
+def _source(family: Family, families: Sequence[Family], table: Mapping[str, Row]) -> str:
     """The definitions of one family."""
+    body = []
+    for row in family.rows:
+        if row.composite:
+            body.append(_composite(row, table))
+        else:
+            body.append(_functional_op(row, table))
+            if not row.inplace_only:
+                body.append(_call(row))
+            if row.inplace_name:
+                body.append(_inplace_call(row))
+    text = "\n".join(body)
+    called = callees(text, families)
+    headers = [f"{_FOLDER}/functional_{name}.h" for name in called if name != family.name]
     lines = [
         BANNER,
-        '#include "oneflow/functional/generated/functional.h"\n',
-        '#include "oneflow/functional/generated/functional_ops.h"',
-        '#include "oneflow/functional/attr_helpers.h"',
-        '#include "oneflow/functional/composites.h"',
-        '#include "oneflow/functional/dispatch.h"',
-        '#include "oneflow/functional/op_node.h"',
-        '#include "oneflow/kernels/attrs.h"',
-        '#include "oneflow/op/generated/op_defs.h"',
-        '#include "oneflow/op/op_attrs.h"\n',
-        "namespace oneflow::functional {\n",
+        f'#include "{_FOLDER}/functional_{family.name}.h"\n',
+        *includes([*_COMMON_HEADERS, *headers, *family.includes,
+                   f"{_FOLDER}/functional_ops_{family.name}.h",
+                   f"oneflow/op/generated/op_defs_{family.name}.h"]),
+        "\nnamespace oneflow::functional {\n",
+        text,
+        "}  // namespace oneflow::functional\n",
     ]
-    for row in rows:
-        if row.composite:
-            lines.append(_composite(row, table))
-        else:
-            lines.append(_functional_op(row, table))
-            if not row.inplace_only:
-                lines.append(_call(row))
-            if row.inplace_name:
-                lines.append(_inplace_call(row))
-    lines.append("}  // namespace oneflow::functional\n")
     return "\n".join(lines)
 
 
@@ -150,17 +181,12 @@ def _backward_function(
         lines.append(f"  const {row.attrs}& attrs = node.GetAttrs<{row.attrs}>();")
     for index, dy, statements, result in blocks:
         lines.append(f"  if (node.NeedsGrad({index}) && dys[{dy}] != nullptr) {{")
-        if any("dy" in names_of_cpp(s) for s in [*statements, result]):
+        if any("dy" in identifiers(s) for s in [*statements, result]):
             lines.append(f"    const TensorPtr& dy = dys[{dy}];")
         lines += [f"    {statement}" for statement in statements]
         lines += [f"    (*dxs)[{index}] = {result};", "  }"]
     lines += ["  return Ok();", "}", ""]
     return "\n".join(lines)
-
-
-def names_of_cpp(text: str) -> set[str]:
-    """The identifiers in a piece of C++."""
-    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
 
 
 def _call(row: Row) -> str:
@@ -207,7 +233,7 @@ def _promotion(row: Row, lines: list[str]) -> str:
     lines.append(f"  const DataType wanted = {wanted};")
     lines.append(f"  if (__builtin_expect({first}->dtype() != wanted, 0)) {{")
     others = [
-        f"JUST(cast({first}, wanted))" if p.name == first else p.name for p in row.signature.params
+        f"JUST(functional::cast({first}, wanted))" if p.name == first else p.name for p in row.signature.params
     ]
     lines.append(f"    return {row.name}({', '.join(others)});")
     lines.append("  }")

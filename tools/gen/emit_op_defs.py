@@ -1,38 +1,63 @@
-"""op_defs.h and op_defs.cc: one OpDef for each row that is no composite."""
+"""op_defs_<family>.h and .cc: one OpDef for each row that is no composite."""
 
 from __future__ import annotations
 
-from tools.gen.cpp import BANNER, definition, guard
-from tools.gen.table import Row
+from collections.abc import Sequence
 
+from tools.gen.cpp import BANNER, definition, guard
+from tools.gen.families import includes
+from tools.gen.table import Family, Row
+
+_FOLDER = "oneflow/op/generated"
+_COMMON_HEADERS = ("oneflow/kernels/attrs.h", "oneflow/op/op_attrs.h", "oneflow/op/rules.h")
 _FAILURE = {"": "kNoInplace", "keeps_value": "kKeepsValue", "skips": "kSkips"}
 
 
-def header(rows: list[Row]) -> str:
-    """The declarations."""
-    lines = ['#include "oneflow/op/op_def.h"\n', "namespace oneflow {\n"]
-    lines += [f"extern const OpDef {definition(row)};" for row in rows if row.primitive]
-    lines += ["\n// All of them, ended by nullptr.", "extern const OpDef* const kAllOpDefs[];"]
-    lines.append("\n}  // namespace oneflow\n")
+def files(families: Sequence[Family]) -> dict[str, str]:
+    """The whole part: a header and a source for each family, and the list of all."""
+    out = {"op_defs.h": _list_header(families), "op_defs.cc": _list_source(families)}
+    for family in families:
+        out[f"op_defs_{family.name}.h"] = _header(family)
+        out[f"op_defs_{family.name}.cc"] = _source(family)
+    return out
+
+
+def _list_header(families: Sequence[Family]) -> str:
+    lines = includes(f"{_FOLDER}/op_defs_{family.name}.h" for family in families)
+    lines += ["\nnamespace oneflow {\n", "// All of them, ended by nullptr."]
+    lines += ["extern const OpDef* const kAllOpDefs[];", "\n}  // namespace oneflow\n"]
     return guard("op/generated/op_defs.h", "\n".join(lines))
 
 
-def source(rows: list[Row]) -> str:
-    """The definitions."""
-    primitive = [row for row in rows if row.primitive]
+def _list_source(families: Sequence[Family]) -> str:
+    lines = [BANNER, f'#include "{_FOLDER}/op_defs.h"\n', "namespace oneflow {\n"]
+    lines.append("const OpDef* const kAllOpDefs[] = {")
+    for family in families:
+        lines += [f"    &{definition(row)}," for row in family.rows if row.primitive]
+    lines += ["    nullptr,", "};\n", "}  // namespace oneflow\n"]
+    return "\n".join(lines)
+
+
+def _header(family: Family) -> str:
+    """The declarations."""
+    lines = ['#include "oneflow/op/op_def.h"\n', "namespace oneflow {\n"]
+    lines += [f"extern const OpDef {definition(row)};" for row in family.rows if row.primitive]
+    lines.append("\n}  // namespace oneflow\n")
+    return guard(f"op/generated/op_defs_{family.name}.h", "\n".join(lines))
+
+
+def _source(family: Family) -> str:
+    """The definitions. A family's headers of the functional layer are above this one."""
+    headers = [h for h in family.includes if not h.startswith("oneflow/functional/")]
     lines = [
         BANNER,
-        '#include "oneflow/op/generated/op_defs.h"\n',
+        f'#include "{_FOLDER}/op_defs_{family.name}.h"\n',
         "#include <cstddef>\n",
-        '#include "oneflow/kernels/attrs.h"',
-        '#include "oneflow/op/op_attrs.h"',
-        '#include "oneflow/op/rules.h"\n',
-        "namespace oneflow {\n",
+        *includes([*_COMMON_HEADERS, *headers]),
+        "\nnamespace oneflow {\n",
+        *[_definition(row) for row in family.rows if row.primitive],
+        "}  // namespace oneflow\n",
     ]
-    lines += [_definition(row) for row in primitive]
-    lines.append("const OpDef* const kAllOpDefs[] = {")
-    lines += [f"    &{definition(row)}," for row in primitive]
-    lines += ["    nullptr,", "};\n", "}  // namespace oneflow\n"]
     return "\n".join(lines)
 
 

@@ -11,41 +11,25 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.gen import doc, emit_bindings, emit_functional, emit_op_defs
-from tools.gen.table import Row, load_table
+from tools.gen.families import by_name
+from tools.gen.table import Family, load_families
 from tools.gen.yaml_lines import TableError
 
 PARTS = ("op_defs", "functional", "bindings", "stubs", "reference")
 
 
-def generate(part: str, families: dict[str, list[Row]]) -> dict[str, str]:
+def generate(part: str, families: Sequence[Family]) -> dict[str, str]:
     """The files of one part: name to content."""
-    rows = [row for family in families.values() for row in family]
-    table = {row.name: row for row in rows}
+    ordered = by_name(families)
     if part == "op_defs":
-        return {"op_defs.h": emit_op_defs.header(rows), "op_defs.cc": emit_op_defs.source(rows)}
+        return emit_op_defs.files(ordered)
     if part == "functional":
-        files = {
-            "functional.h": emit_functional.header(rows),
-            "functional_ops.h": emit_functional.ops_header(rows),
-        }
-        for family, members in families.items():
-            files[f"functional_{family}.cc"] = emit_functional.source(members, table)
-        return files
+        return emit_functional.files(ordered)
     if part == "bindings":
-        return {"bindings.cc": emit_bindings.source(rows)}
+        return emit_bindings.files(ordered)
     if part == "stubs":
-        return {"_C.pyi": doc.stubs(rows)}
-    return {"ops.md": doc.reference(families)}
-
-
-def load_families(paths: Sequence[Path], root: Path | None) -> dict[str, list[Row]]:
-    """Checks the table as one, and gives its rows by file."""
-    ordered = sorted(paths, key=lambda p: p.name)
-    rows = load_table(ordered, root)
-    by_file: dict[str, list[Row]] = {p.stem: [] for p in ordered}
-    for row in rows:
-        by_file[Path(row.source.file).stem].append(row)
-    return by_file
+        return {"_C.pyi": doc.stubs([row for family in ordered for row in family.rows])}
+    return doc.reference(ordered)
 
 
 def main(arguments: Sequence[str]) -> int:

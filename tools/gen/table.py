@@ -99,20 +99,53 @@ class Row:
         return TableError(self.source.where(column), f"op `{self.name}`: {message}")
 
 
-def load_table(paths: Iterable[Path], root: Path | None = None) -> list[Row]:
+@dataclass
+class Family:
+    """The rows of one file, and the headers that its C++ needs beside the common ones."""
+
+    name: str
+    rows: list[Row] = field(default_factory=list)
+    includes: list[str] = field(default_factory=list)
+
+
+def load_families(paths: Iterable[Path], root: Path | None = None) -> list[Family]:
     """Reads and checks the files, in the order given. TableError at the first fault."""
-    rows: list[Row] = []
+    families = []
     for path in paths:
         shown = str(path.relative_to(root)) if root and path.is_relative_to(root) else str(path)
         content = load(path, shown)
         if not isinstance(content, list):
             raise TableError(f"{shown}:1", "expects a list of rows, each beginning `- name: `")
-        for item in content:
-            if not isinstance(item, Node):
-                raise TableError(f"{shown}:1", f"expects rows that are mappings, got `{item}`")
-            rows.append(read_row(item))
-    _check_table(rows)
-    return rows
+        families.append(_read_family(path.stem, shown, content))
+    _check_table([row for family in families for row in family.rows])
+    return families
+
+
+def load_table(paths: Iterable[Path], root: Path | None = None) -> list[Row]:
+    """The rows of all files."""
+    return [row for family in load_families(paths, root) for row in family.rows]
+
+
+def _read_family(name: str, shown: str, content: list[object]) -> Family:
+    family = Family(name)
+    for i, item in enumerate(content):
+        if not isinstance(item, Node):
+            raise TableError(f"{shown}:1", f"expects rows that are mappings, got `{item}`")
+        if i == 0 and list(item) == ["includes"]:
+            family.includes = _headers(item)
+        else:
+            family.rows.append(read_row(item))
+    return family
+
+
+def _headers(node: Node) -> list[str]:
+    """The headers named by the first entry of a file, `- includes: [...]`."""
+    headers = node["includes"]
+    if not isinstance(headers, list) or not all(
+        isinstance(h, str) and h.startswith("oneflow/") and h.endswith(".h") for h in headers
+    ):
+        raise TableError(node.where("includes"), "`includes` expects a list of oneflow/....h")
+    return headers
 
 
 def read_row(node: Node) -> Row:

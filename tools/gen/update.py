@@ -1,4 +1,4 @@
-"""Renews what is committed of the op table: docs/reference/ops.md and python/oneflow/_C.pyi.
+"""Renews what is committed of the op table: docs/reference/ops/ and python/oneflow/_C.pyi.
 
 Run it by `tools/bazel run //tools/gen:update`.
 """
@@ -9,16 +9,21 @@ import os
 import sys
 from pathlib import Path
 
-from tools.gen.main import generate, load_families
+from tools.gen.main import generate
+from tools.gen.table import load_families
 from tools.gen.yaml_lines import TableError
 
-COMMITTED = {"reference": "docs/reference/ops.md", "stubs": "python/oneflow/_C.pyi"}
+COMMITTED = {"reference": "docs/reference/ops", "stubs": "python/oneflow"}
 
 
 def contents(root: Path) -> dict[str, str]:
     """What the committed files should hold: path below `root` to text."""
     families = load_families(sorted((root / "oneflow/functional/ops").glob("*.yaml")), root)
-    return {path: next(iter(generate(part, families).values())) for part, path in COMMITTED.items()}
+    return {
+        f"{folder}/{name}": text
+        for part, folder in COMMITTED.items()
+        for name, text in generate(part, families).items()
+    }
 
 
 def main() -> int:
@@ -31,6 +36,7 @@ def main() -> int:
         return 1
     for path, text in wanted.items():
         target = root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
         if not target.exists() or target.read_text(encoding="utf-8") != text:
             target.write_text(text, encoding="utf-8")
             print(f"renewed {path}")

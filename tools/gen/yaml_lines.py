@@ -8,6 +8,11 @@ from typing import Any
 import yaml
 
 
+# libyaml's parser where the package has it: the table is long, and every part reads it.
+_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CONSTRUCTOR = yaml.SafeLoader("")
+
+
 class TableError(Exception):
     """What is wrong with the op table; the text begins with file:line."""
 
@@ -30,7 +35,7 @@ class Node(dict[str, Any]):
 def load(path: Path, shown_as: str) -> Any:
     """Reads one YAML file. TableError for text that is no YAML, or repeats a key."""
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+        root = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = mark.line + 1 if mark else 1
@@ -44,7 +49,7 @@ def _convert(node: yaml.Node, file: str) -> Any:
         return [_convert(item, file) for item in node.value]
     if isinstance(node, yaml.MappingNode):
         return _mapping(node, file)
-    return yaml.SafeLoader("").construct_object(node, deep=True)
+    return _CONSTRUCTOR.construct_object(node, deep=True)
 
 
 def _mapping(node: yaml.MappingNode, file: str) -> Node:
