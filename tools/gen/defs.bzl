@@ -8,10 +8,10 @@ def _of_families(pattern):
 _OUTPUTS = {
     "bindings": ["bindings.cc"] + _of_families("bindings_{}.cc"),
     "functional": [
-        "functional.h",
-        "functional_ops.h",
-    ] + _of_families("functional_{}.h") + _of_families("functional_ops_{}.h") +
-    _of_families("functional_{}.cc"),
+                      "functional.h",
+                      "functional_ops.h",
+                  ] + _of_families("functional_{}.h") + _of_families("functional_ops_{}.h") +
+                  _of_families("functional_{}.cc"),
     "op_defs": [
         "op_defs.cc",
         "op_defs.h",

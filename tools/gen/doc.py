@@ -88,7 +88,12 @@ def reference(families: Sequence[Family]) -> dict[str, str]:
         "",
     ]
     for family in families:
-        lines = [f"# Ops: {family.name}", "", "Generated from the op table. [All ops](README.md)", ""]
+        lines = [
+            f"# Ops: {family.name}",
+            "",
+            "Generated from the op table. [All ops](README.md)",
+            "",
+        ]
         for row in family.rows:
             lines += _entry(row)
         pages[f"{family.name}.md"] = "\n".join(lines).rstrip() + "\n"

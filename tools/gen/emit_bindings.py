@@ -42,9 +42,7 @@ _ZEROS = {
 }
 # Where a name is seen, what its wrapper is called, and the operand that comes first.
 _PLACES = (("function", "Function", "nullptr"), ("method", "Method", "self"))
-_ARGUMENTS = (
-    "PyObject* self, PyObject* const* args, Py_ssize_t nargs,\n    PyObject* kwnames"
-)
+_ARGUMENTS = "PyObject* self, PyObject* const* args, Py_ssize_t nargs,\n    PyObject* kwnames"
 _CAST = "reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>"
 
 

@@ -95,9 +95,15 @@ def _source(family: Family, families: Sequence[Family], table: Mapping[str, Row]
     lines = [
         BANNER,
         f'#include "{_FOLDER}/functional_{family.name}.h"\n',
-        *includes([*_COMMON_HEADERS, *headers, *family.includes,
-                   f"{_FOLDER}/functional_ops_{family.name}.h",
-                   f"oneflow/op/generated/op_defs_{family.name}.h"]),
+        *includes(
+            [
+                *_COMMON_HEADERS,
+                *headers,
+                *family.includes,
+                f"{_FOLDER}/functional_ops_{family.name}.h",
+                f"oneflow/op/generated/op_defs_{family.name}.h",
+            ]
+        ),
         "\nnamespace oneflow::functional {\n",
         text,
         "}  // namespace oneflow::functional\n",
@@ -233,7 +239,8 @@ def _promotion(row: Row, lines: list[str]) -> str:
     lines.append(f"  const DataType wanted = {wanted};")
     lines.append(f"  if (__builtin_expect({first}->dtype() != wanted, 0)) {{")
     others = [
-        f"JUST(functional::cast({first}, wanted))" if p.name == first else p.name for p in row.signature.params
+        f"JUST(functional::cast({first}, wanted))" if p.name == first else p.name
+        for p in row.signature.params
     ]
     lines.append(f"    return {row.name}({', '.join(others)});")
     lines.append("  }")

@@ -28,9 +28,7 @@ def includes(headers: Iterable[str]) -> list[str]:
 
 def callees(text: str, families: Sequence[Family]) -> list[str]:
     """The families whose functions are called, as `functional::f(`, in a piece of C++."""
-    called = {
-        part.split("(", 1)[0] for part in text.split("functional::")[1:] if "(" in part
-    }
+    called = {part.split("(", 1)[0] for part in text.split("functional::")[1:] if "(" in part}
     found = []
     for family in families:
         names = {row.name for row in family.rows}

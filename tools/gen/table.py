@@ -33,6 +33,7 @@ COLUMNS: dict[str, tuple[type, ...]] = {
     "sbp": (str,),
     "backward": (Node, str),
     "not_differentiable": (str,),
+    "once_differentiable": (str,),
     "syncs": (bool,),
     "inplace": (Node,),
     "random": (str,),
@@ -68,6 +69,7 @@ class Row:
     sbp: str = ""
     backward: dict[str, str] = field(default_factory=dict)
     not_differentiable: str = ""
+    once_differentiable: str = ""
     syncs: bool = False
     inplace_name: str = ""
     inplace_failure: str = ""
@@ -166,6 +168,9 @@ def read_row(node: Node) -> Row:
     row.syncs = node.get("syncs", False)
     row.composite = node.get("composite", "")
     row.not_differentiable = node.get("not_differentiable", "")
+    row.once_differentiable = node.get("once_differentiable", "")
+    if row.not_differentiable and row.once_differentiable:
+        raise row.error("once_differentiable", "the row is not differentiable at all")
     if row.composite:
         _check_composite(row)
     else:

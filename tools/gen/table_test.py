@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tools.gen import emit_functional
-from tools.gen.main import PARTS, generate, load_families, main
-from tools.gen.table import load_table
+from tools.gen.main import PARTS, generate, main
+from tools.gen.table import load_families
 from tools.gen.yaml_lines import TableError
 
 GOOD = """\
@@ -108,9 +108,24 @@ def test_main_prints_the_fault_and_fails(
     assert "ops.yaml:10: op `twice`: no column `mata`" in capsys.readouterr().err
 
 
+def test_a_family_names_its_headers(tmp_path: Path) -> None:
+    path = tmp_path / "ops.yaml"
+    path.write_text("- includes: [oneflow/op/rules_x.h]\n" + GOOD, encoding="utf-8")
+    families = load_families([path], tmp_path)
+    assert [row.name for row in families[0].rows] == ["twice"]
+    for part, name in (("functional", "functional_ops.cc"), ("op_defs", "op_defs_ops.cc")):
+        assert '#include "oneflow/op/rules_x.h"' in generate(part, families)[name]
+
+
+@pytest.mark.parametrize("headers", ["rules.h", "[rules.h]", "[oneflow/op/rules_x.cc]"])
+def test_headers_are_a_list_of_ours(tmp_path: Path, headers: str) -> None:
+    with pytest.raises(TableError, match="ops.yaml:1: `includes` expects a list"):
+        check(tmp_path, f"- includes: {headers}\n" + GOOD)
+
+
 def test_the_table_of_the_project_is_sound() -> None:
     paths = sorted(Path("oneflow/functional/ops").glob("*.yaml"))
-    rows = load_table(paths)
-    assert len(rows) >= 40
-    source = emit_functional.source(rows, {row.name: row for row in rows})
+    families = load_families(paths)
+    assert sum(len(family.rows) for family in families) >= 40
+    source = emit_functional.files(families)["functional_elementwise.cc"]
     assert "Maybe<TensorPtr> add(const TensorPtr& input" in source

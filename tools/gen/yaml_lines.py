@@ -7,7 +7,6 @@ from typing import Any
 
 import yaml
 
-
 # libyaml's parser where the package has it: the table is long, and every part reads it.
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CONSTRUCTOR = yaml.SafeLoader("")

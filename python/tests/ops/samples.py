@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.ops.operands import Operand, makers
+import pytest
+from tests.ops.operands import Operand, makers, numpy_dtype
 
 from tools.gen.signature import DTYPES
 from tools.gen.table import Row, load_table
@@ -25,23 +27,64 @@ class Sample:
     arguments: dict[str, Any]
 
     @property
+    def operands(self) -> dict[str, Operand]:
+        """All operands by name; those of a list are called `name[0]`, `name[1]`, ..."""
+        out: dict[str, Operand] = {}
+        for name, given in self.arguments.items():
+            if isinstance(given, Operand):
+                out[name] = given
+            elif is_list(given):
+                out.update({f"{name}[{i}]": operand for i, operand in enumerate(given)})
+        return out
+
+    def with_operands(self, made: dict[str, Any]) -> dict[str, Any]:
+        """The arguments, with `made[name]` in the place of the operand of that name."""
+        out = {name: made.get(name, given) for name, given in self.arguments.items()}
+        for name, given in self.arguments.items():
+            if is_list(given):
+                out[name] = [made[f"{name}[{i}]"] for i in range(len(given))]
+        return out
+
+    @property
     def large(self) -> bool:
         """Whether it is too big for finite differences."""
-        return any(isinstance(v, Operand) and v.base.size > 64 for v in self.arguments.values())
+        return any(v.base.size > 64 for v in self.operands.values())
 
     @property
     def finite(self) -> bool:
         """Whether no operand holds NaN or infinity."""
-        return all(
-            bool(np.isfinite(v.base).all())
-            for v in self.arguments.values()
-            if isinstance(v, Operand)
-        )
+        return all(bool(np.isfinite(v.base).all()) for v in self.operands.values())
+
+
+def is_list(given: Any) -> bool:
+    """Whether an argument is a list of operands."""
+    return isinstance(given, list) and bool(given) and isinstance(given[0], Operand)
+
+
+def each(names: str | tuple[str, ...], cases: list[Any]) -> Callable[[Any], Any]:
+    """pytest's parametrize by rows; no test at all where this process has no such row."""
+    if not cases:
+        return lambda function: None
+    return pytest.mark.parametrize(names, cases, ids=_name_of)
+
+
+def _name_of(value: object) -> str:
+    return value.name if isinstance(value, Row) else str(value)
 
 
 def table() -> list[Row]:
-    """The op table."""
-    return load_table(sorted(Path("oneflow/functional/ops").glob("*.yaml")))
+    """The op table: all of it, or what this process is to test.
+
+    OP_TABLE_FAMILY names one family; OP_TABLE_SHARE, as in `1/3`, takes each third row from the
+    second on.
+    """
+    rows = load_table(sorted(Path("oneflow/functional/ops").glob("*.yaml")))
+    family = os.environ.get("OP_TABLE_FAMILY")
+    if family:
+        rows = [row for row in rows if Path(row.source.file).stem == family]
+        assert rows, f"there is no family {family}"
+    first, _, step = os.environ.get("OP_TABLE_SHARE", "0/1").partition("/")
+    return rows[int(first) :: int(step)]
 
 
 def _elementwise(env: dict[str, Any], count: int) -> Iterator[tuple[str, list[np.ndarray]]]:
@@ -124,11 +167,13 @@ def value(row: Row, name: str, given: Any, dtype: str, env: dict[str, Any]) -> A
     param = row.signature.param(name)
     assert param is not None
     if isinstance(given, np.ndarray):
-        return Operand.of(given)
+        return Operand.of(given, dtype)
+    if param.type == "Tensor[]":
+        return [value(row, name, eval(g, dict(env)), dtype, env) for g in given]
     if param.is_tensor and isinstance(given, str):
-        return Operand.of(np.asarray(eval(given, dict(env))))
+        return Operand.of(np.asarray(eval(given, dict(env))), dtype)
     if param.type.startswith("dtype") and isinstance(given, str):
-        return np.dtype(dtype if given == "dtype" else given)
+        return numpy_dtype(dtype if given == "dtype" else given)
     return given
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.ops.checker import function_of, run
 from tests.ops.operands import makers
-from tests.ops.samples import Sample, samples, table, value
+from tests.ops.samples import Sample, each, samples, table, value
 
 import oneflow as flow
 from tools.gen.table import Row
@@ -27,17 +27,12 @@ ERRORS: dict[str, type[Exception]] = {
 }
 
 
-def name_of(item: object) -> str:
-    """How a case is called in pytest's report."""
-    return item.name if isinstance(item, Row) else str(item)
-
-
 def call_of(row: Row) -> Any:
     """The function to call: the in-place one where there is no other."""
     return function_of(row, inplace=row.inplace_only)
 
 
-@pytest.mark.parametrize(("row", "index"), BAD, ids=name_of)
+@each(("row", "index"), BAD)
 def test_bad_inputs_of_the_row(row: Row, index: int) -> None:
     bad = row.bad_inputs[index]
     env = makers("float32", 0)
@@ -48,7 +43,7 @@ def test_bad_inputs_of_the_row(row: Row, index: int) -> None:
     assert str(caught.value).startswith("["), str(caught.value)
 
 
-@pytest.mark.parametrize("row", WITH_TENSOR, ids=name_of)
+@each("row", WITH_TENSOR)
 def test_a_string_is_no_tensor(row: Row) -> None:
     """The error names the op and shows its signature."""
     words = ["x"] * sum(p.required and not p.keyword_only for p in row.signature.params)
@@ -57,7 +52,7 @@ def test_a_string_is_no_tensor(row: Row) -> None:
         call_of(row)(*words)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name_of)
+@each("row", ROWS)
 def test_unknown_keyword_and_missing_argument(row: Row) -> None:
     name = row.inplace_name if row.inplace_only else row.python_name
     with pytest.raises(TypeError, match=rf"\[{name}\]"):
@@ -67,7 +62,7 @@ def test_unknown_keyword_and_missing_argument(row: Row) -> None:
             call_of(row)()
 
 
-@pytest.mark.parametrize("row", WITH_DEVICE, ids=name_of)
+@each("row", WITH_DEVICE)
 def test_no_cuda_device(row: Row) -> None:
     """A device that is not there is an exception, not an abort."""
     sample = (samples(row, "float32") if row.numpy else [Sample("size", {"size": [2]})])[0]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import doctest
 
-import pytest
-from tests.ops.samples import table
+from tests.ops.samples import each, table
 
 import oneflow as flow
 from tools.gen.table import Row
@@ -19,7 +18,7 @@ def run_example(name: str, text: str) -> doctest.TestResults:
     return doctest.DocTestRunner().run(test)
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@each("row", ROWS)
 def test_example(row: Row) -> None:
     result = run_example(row.name, row.doc["example"])
     assert result.attempted > 0
@@ -30,7 +29,7 @@ def test_a_wrong_example_is_noticed() -> None:
     assert run_example("wrong", ">>> 1 + 1\n3\n").failed == 1
 
 
-@pytest.mark.parametrize("row", [row for row in table() if row.places], ids=lambda row: row.name)
+@each("row", [row for row in table() if row.places])
 def test_help_shows_signature_and_summary(row: Row) -> None:
     name = row.inplace_name if row.inplace_only else row.python_name
     text = getattr(flow._C, name).__doc__
