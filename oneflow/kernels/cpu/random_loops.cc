@@ -59,6 +59,19 @@ struct UniformPair {
   }
 };
 
+struct ExponentialPair {
+  static void Make(const Words& words, double rate, double, double* x, double* y) {
+    for (int i = 0; i < kBlocks; ++i) {
+      x[i] = -philox::Log(1.0 - philox::Uniform(words.w[0][i], words.w[1][i])) / rate;
+      y[i] = -philox::Log(1.0 - philox::Uniform(words.w[2][i], words.w[3][i])) / rate;
+    }
+  }
+  template <typename T>
+  static T Finish(double v, T, T) {
+    return static_cast<T>(v);
+  }
+};
+
 // The largest number below x (x itself if x is the lower bound, too).
 float Below(float x) { return __builtin_nextafterf(x, -__builtin_inff()); }
 double Below(double x) { return __builtin_nextafter(x, -__builtin_inf()); }
@@ -89,6 +102,8 @@ constexpr RandomLoops MakeLoops() {
   table.normal[static_cast<int>(DataType::kDouble)] = &Generate<double, NormalPair>;
   table.uniform[static_cast<int>(DataType::kFloat)] = &Generate<float, UniformPair>;
   table.uniform[static_cast<int>(DataType::kDouble)] = &Generate<double, UniformPair>;
+  table.exponential[static_cast<int>(DataType::kFloat)] = &Generate<float, ExponentialPair>;
+  table.exponential[static_cast<int>(DataType::kDouble)] = &Generate<double, ExponentialPair>;
   return table;
 }
 

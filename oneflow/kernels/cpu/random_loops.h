@@ -13,12 +13,13 @@
 namespace oneflow {
 namespace cpu {
 
-// Normal: a = mean, b = standard deviation. Uniform in [a, b).
+// Normal: a = mean, b = standard deviation. Uniform in [a, b). Exponential: a = rate.
 using RandomFn = void (*)(void* out, int64_t n, uint64_t seed, uint64_t block, double a, double b);
 
 struct RandomLoops {
   RandomFn normal[kNumDataTypes];  // nullptr: dtype not supported
   RandomFn uniform[kNumDataTypes];
+  RandomFn exponential[kNumDataTypes];
 };
 
 ONEFLOW_DECLARE_ISA_TABLE(RandomLoops, GetRandomLoops);
