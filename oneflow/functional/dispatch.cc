@@ -16,14 +16,16 @@ namespace {
 std::atomic<CastFn> cast_fn{nullptr};
 
 constexpr size_t kMaxAttrsBytes = 1024;
-static_assert(kMaxOpOutputs <= kMaxResults, "an Instruction holds the views of every output");
+constexpr int kInline = 16;  // more operands than that take memory for their records
 
 // The operands of one call, after promotion, and what was worked out about them.
 struct Operands {
+  Operands(const TensorPtr* inputs, int n) : tensors(inputs), count(n), metas(n) {}
+
   const TensorPtr* tensors;
   int count;
   TensorTuple own;  // used once an operand had to be replaced
-  const TensorMeta* metas[kMaxOperands];
+  InlineArray<const TensorMeta*, kInline> metas;
   Device device;
   DataType dtype;
 
@@ -61,18 +63,12 @@ Maybe<void> CheckHistory(const char* op, const Tensor& tensor) {
 
 namespace {
 
-Maybe<void> Collect(const OpDef& def, const TensorPtr* inputs, int count,
-                    const DispatchOptions& options, Operands* o) {
-  if (count > kMaxOperands) {
-    return RuntimeError("[{}] expects at most {} tensors, got {}", def.name, kMaxOperands, count);
-  }
-  o->tensors = inputs;
-  o->count = count;
+Maybe<void> Collect(const OpDef& def, const DispatchOptions& options, Operands* o) {
   o->device = options.device;
   o->dtype = options.dtype;
   const Tensor* first = nullptr;
-  for (int i = 0; i < count; ++i) {
-    const Tensor* t = inputs[i].get();
+  for (int i = 0; i < o->count; ++i) {
+    const Tensor* t = o->tensors[i].get();
     if (t == nullptr) { continue; }
     JUST(CheckHistory(def.name, *t));
     if (first == nullptr) {
@@ -105,6 +101,8 @@ Maybe<void> Promote(const OpDef& def, Operands* o) {
   return Ok();
 }
 
+using InlineMetas = InlineArray<TensorMeta, kMaxOpOutputs>;
+
 int Category(DataType t) { return IsBool(t) ? 0 : (IsIntegral(t) ? 1 : 2); }
 
 Maybe<void> CastToTarget(const OpDef& def, Operands* o) {
@@ -123,15 +121,16 @@ Maybe<void> CastToTarget(const OpDef& def, Operands* o) {
   return Ok();
 }
 
-Maybe<void> Infer(const OpDef& def, Operands* o, const void* attrs, TensorMeta* metas) {
+Maybe<void> Infer(const OpDef& def, Operands* o, const void* attrs, InlineMetas* outputs) {
+  TensorMeta* metas = outputs->data();
   for (int i = 0; i < o->count; ++i) {
     o->metas[i] = o->tensors[i] == nullptr ? nullptr : &o->tensors[i]->meta();
   }
-  for (int i = 0; i < def.num_outputs; ++i) {
+  for (int i = 0; i < outputs->size(); ++i) {
     metas[i].device = o->device;
     metas[i].dtype = o->dtype;
   }
-  return def.infer(InferContext{def.name, o->metas, o->count, attrs}, metas);
+  return def.infer(InferContext{def.name, o->metas.data(), o->count, attrs}, metas);
 }
 
 ArrayView ViewOf(const Tensor& tensor) {
@@ -148,11 +147,13 @@ ArrayView ViewOf(const Tensor& tensor) {
 
 // An op call, assembled for the vm. Lives on the issuing thread's stack.
 struct Call {
-  InlineArray<ArrayView, kMaxOperands + kMaxOpOutputs> views;
-  Storage* storages[kMaxOperands + kMaxOpOutputs];
+  InlineArray<ArrayView, kInline + kMaxOpOutputs> views;
+  InlineArray<Storage*, kInline + kMaxOpOutputs> storages;
+  const int num_outputs;
   OpCall op;
 
-  Call(int inputs, int outputs) : views(inputs + outputs) {}
+  Call(int inputs, int outputs)
+      : views(inputs + outputs), storages(inputs + outputs), num_outputs(outputs) {}
 
   Maybe<void> Issue(const OpDef& def, const Operands& o, int first_input, const void* attrs,
                     const TensorPtr* outputs, Stream* stream) {
@@ -169,12 +170,12 @@ struct Call {
     op.call.inputs = views.data();
     op.call.num_inputs = n;
     op.call.outputs = views.data() + n;
-    op.call.num_outputs = def.num_outputs;
-    op.reads = storages;
+    op.call.num_outputs = num_outputs;
+    op.reads = storages.data();
     op.num_reads = reads;
-    op.writes = storages + reads;
-    op.num_writes = def.num_outputs;
-    for (int i = 0; i < def.num_outputs; ++i) {
+    op.writes = storages.data() + reads;
+    op.num_writes = num_outputs;
+    for (int i = 0; i < num_outputs; ++i) {
       views[n + i] = ViewOf(*outputs[i]);
       storages[reads + i] = outputs[i]->storage();
     }
@@ -207,9 +208,9 @@ class Attributes {
 
 bool NeedsNode(const FunctionalOp& op, const TensorPtr* inputs, int count) {
   if (op.backward == nullptr || !GradModeEnabled()) { return false; }
+  const int list_at = op.def->ListAt();
   for (int i = 0; i < count; ++i) {
-    const bool differentiable =
-        op.def->num_inputs < 0 || (op.grad_inputs >> std::min(i, 31) & 1) != 0;
+    const bool differentiable = (op.grad_inputs >> std::min(i, list_at) & 1) != 0;
     if (differentiable && inputs[i] != nullptr && inputs[i]->requires_grad()) { return true; }
   }
   return false;
@@ -349,9 +350,23 @@ bool SameElements(const Tensor& a, const Tensor& b) {
          a.strides() == b.strides();
 }
 
+// For a list of targets: their storages in order, to look one up in.
+std::vector<const Storage*> StoragesOf(const TensorPtr* tensors, int count) {
+  std::vector<const Storage*> storages;
+  for (int i = 0; i < count; ++i) { storages.push_back(tensors[i]->storage()); }
+  std::sort(storages.begin(), storages.end());
+  return storages;
+}
+
 // An operand that shares memory with a target, but not element for element, is copied first.
 Maybe<void> Untangle(int targets, Operands* o) {
+  std::vector<const Storage*> written;
+  if (targets > kMaxOpOutputs) { written = StoragesOf(o->tensors, targets); }
   for (int i = 0; i < o->count; ++i) {
+    if (!written.empty() && o->tensors[i] != nullptr && !o->tensors[i]->storage()->host_visible() &&
+        !std::binary_search(written.begin(), written.end(), o->tensors[i]->storage())) {
+      continue;
+    }
     for (int j = 0; j < targets; ++j) {
       const TensorPtr& t = o->tensors[i];
       if (i == j || t == nullptr || !MayShareMemory(*t, *o->tensors[j])) { continue; }
@@ -375,11 +390,11 @@ void SetCast(CastFn fn) { cast_fn.store(fn); }
 Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
                      const void* attrs, TensorPtr* outputs, const DispatchOptions& options) {
   const OpDef& def = *op.def;
-  Operands o;
-  InlineArray<TensorMeta, kMaxOpOutputs> metas(def.num_outputs);
-  JUST(Collect(def, inputs, num_inputs, options, &o));
+  Operands o(inputs, num_inputs);
+  InlineMetas metas(def.num_outputs);
+  JUST(Collect(def, options, &o));
   JUST(Promote(def, &o));
-  JUST(Infer(def, &o, attrs, metas.data()));
+  JUST(Infer(def, &o, attrs, &metas));
   if (def.is_view) {
     outputs[0] = MakeView(o.tensors[0], std::move(metas[0]));
   } else {
@@ -397,18 +412,19 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
 Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
                             const void* attrs, const DispatchOptions& options) {
   const OpDef& def = *op.def;
-  Operands o;
-  InlineArray<TensorMeta, kMaxOpOutputs> metas(def.num_outputs);
-  JUST(Collect(def, inputs, num_inputs, options, &o));
+  const int targets = def.num_outputs < 0 ? options.targets : def.num_outputs;
+  if (targets == 0) { return Ok(); }
+  Operands o(inputs, num_inputs);
+  InlineMetas metas(targets);
+  JUST(Collect(def, options, &o));
   JUST(CastToTarget(def, &o));
   const bool writes_only = def.num_inputs >= 0 && num_inputs == def.num_inputs + 1;
-  const int targets = def.num_outputs;
   const int first = writes_only ? 1 : 0;
   const bool recorded = NeedsNode(op, o.tensors + first, o.count - first);
   for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i], recorded)); }
   JUST(Untangle(targets, &o));
   if (!writes_only) {
-    JUST(Infer(def, &o, attrs, metas.data()));
+    JUST(Infer(def, &o, attrs, &metas));
     for (int i = 0; i < targets; ++i) { JUST(CheckTarget(def, o.tensors[i], metas[i])); }
   } else {
     TensorMeta same = o.tensors[0]->meta();
@@ -421,13 +437,13 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   }
   IntrusivePtr<OpNode> node;
   if (recorded) {
-    TensorPtr before[kMaxOperands];
+    InlineArray<TensorPtr, kInline> before(o.count);
     for (int i = first; i < o.count; ++i) {
       const TensorPtr* end = o.tensors + targets;
       const bool changes = std::find(o.tensors, end, o.tensors[i]) != end;  // also as x.mul_(x)
       before[i] = changes ? BeforeChange(o.tensors[i]) : o.tensors[i];
     }
-    node = MakeIntrusive<OpNode>(&op, before + first, o.count - first, attrs);
+    node = MakeIntrusive<OpNode>(&op, before.data() + first, o.count - first, attrs);
   }
   Attributes attributes;
   const void* final_attrs =

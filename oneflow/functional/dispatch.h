@@ -18,6 +18,7 @@ struct DispatchOptions {
   Device device;                      // where outputs of an op without inputs go
   DataType dtype = DataType::kFloat;  // and their dtype, before `infer` has its say
   GeneratorPtr generator;             // nullptr: the default one
+  int targets = 0;                    // in place on a list: how many of the operands are written
 };
 
 // Runs `op`; fills op.def->num_outputs entries of `outputs`. `attrs` points at the op's attribute

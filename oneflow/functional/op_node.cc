@@ -1,6 +1,8 @@
 #include "oneflow/functional/op_node.h"
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "oneflow/autograd/grad_mode.h"
 
@@ -12,23 +14,22 @@ OpNode::OpNode(const FunctionalOp* op, const TensorPtr* inputs, int num_inputs, 
     attrs_.reset(new char[op->def->attrs_size]);
     std::memcpy(attrs_.get(), attrs, op->def->attrs_size);
   }
-  const bool list = op->def->num_inputs < 0;
-  // Bits stop at 31; a list of tensors longer than that shares the last one.
-  const auto bit_of = [](int i) { return uint32_t{1} << (i < 31 ? i : 31); };
+  const int list_at = op->def->ListAt();
+  const auto bit_of = [list_at](int i) { return uint32_t{1} << std::min(i, list_at); };
   for (int i = 0; i < num_inputs; ++i) {
-    const bool differentiable = list || (op->grad_inputs & bit_of(i)) != 0;
+    const bool differentiable = (op->grad_inputs & bit_of(i)) != 0;
     AddEdge(differentiable && inputs[i] != nullptr ? GradientEdge(inputs[i]) : Edge());
   }
   const uint32_t metas = op->save_metas | op->save_inputs;
-  const uint32_t values = list ? op->save_inputs : Needed(&GradientUse::inputs);
+  const uint32_t values = Needed(&GradientUse::inputs);
   for (int i = 0; i < num_inputs; ++i) {
     const TensorPtr& input = inputs[i];
     const uint32_t bit = bit_of(i);
-    if (list ? metas != 0 : (metas & bit) != 0) {
+    if ((metas & bit) != 0) {
       metas_.resize(static_cast<size_t>(num_inputs));
       if (input != nullptr) { metas_[static_cast<size_t>(i)] = input->meta(); }
     }
-    if (list ? values != 0 : (values & bit) != 0) {
+    if ((values & bit) != 0) {
       inputs_.resize(static_cast<size_t>(num_inputs));
       if (input == nullptr) { continue; }
       inputs_[static_cast<size_t>(i)] = {input, input->storage()->version()};
@@ -41,14 +42,15 @@ OpNode::~OpNode() = default;
 uint32_t OpNode::Needed(uint32_t GradientUse::* mask) const {
   uint32_t needed = 0;
   for (int i = 0; i < op_->num_uses; ++i) {
-    if (NeedsGrad(op_->uses[i].input)) { needed |= op_->uses[i].*mask; }
+    const int input = op_->uses[i].input;
+    const bool wanted = input == op_->def->ListAt() ? NeedsGradFrom(input) : NeedsGrad(input);
+    if (wanted) { needed |= op_->uses[i].*mask; }
   }
   return needed;
 }
 
 void OpNode::SaveOutputs(const TensorPtr* outputs) {
-  const uint32_t needed =
-      op_->def->num_inputs < 0 ? op_->save_outputs : Needed(&GradientUse::outputs);
+  const uint32_t needed = Needed(&GradientUse::outputs);
   for (int i = 0; i < op_->def->num_outputs; ++i) {
     if ((needed >> i & 1) == 0) { continue; }
     outputs_.resize(static_cast<size_t>(op_->def->num_outputs));
@@ -84,6 +86,35 @@ Maybe<TensorPtr> OpNode::Input(int i) const {
   return Unpack(inputs_[static_cast<size_t>(i)], "operand", i);
 }
 
+Maybe<TensorTuple> OpNode::InputsFrom(int at) const {
+  TensorTuple list;
+  for (int i = at; i < num_inputs_; ++i) { list.push_back(JUST(Input(i))); }
+  return list;
+}
+
+std::vector<Dims> OpNode::InputShapes(int at) const {
+  std::vector<Dims> shapes;
+  for (int i = at; i < num_inputs_; ++i) { shapes.push_back(InputMeta(i).shape); }
+  return shapes;
+}
+
+bool OpNode::NeedsGradFrom(int at) const {
+  for (int i = at; i < num_inputs_; ++i) {
+    if (NeedsGrad(i)) { return true; }
+  }
+  return false;
+}
+
+Maybe<void> OpNode::SetListGradients(int at, TensorTuple grads, TensorTuple* dxs) const {
+  CHECK_OR_RETURN(static_cast<int>(grads.size()) == num_inputs_ - at);
+  for (int i = at; i < num_inputs_; ++i) {
+    if (NeedsGrad(i)) {
+      (*dxs)[static_cast<size_t>(i)] = std::move(grads[static_cast<size_t>(i - at)]);
+    }
+  }
+  return Ok();
+}
+
 Maybe<TensorPtr> OpNode::Output(int i) const {
   const Saved& saved = outputs_[static_cast<size_t>(i)];
   TensorPtr alias = JUST(Unpack(saved, "result", i));
@@ -99,7 +130,7 @@ Maybe<TensorPtr> OpNode::Unpack(const Saved& saved, const char* kind, int i) con
     return saved.tensor;
   }
   const std::string number = Format("number {}", i);
-  const bool named = kind == std::string_view("operand") && op_->def->num_inputs >= 0;
+  const bool named = kind == std::string_view("operand") && i < op_->def->ListAt();
   return RuntimeError(
       "[{}] expects its {} {} of shape {} as it was, since backward needs it (version {}), but it "
       "was changed in place (version {}); change a copy",

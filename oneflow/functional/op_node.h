@@ -33,6 +33,7 @@ struct GradientUse {
 struct FunctionalOp {
   const OpDef* def;
   BackwardFn backward;    // nullptr: not differentiable (outputs do not require grad)
+  // In masks of inputs, a list has one bit for all of it: that of its first (OpDef::ListAt).
   uint32_t save_inputs;   // bit i: input i is saved for backward
   uint32_t save_outputs;  // bit i: output i is saved for backward
   uint32_t save_metas;    // bit i: only the meta of input i is saved
@@ -40,7 +41,7 @@ struct FunctionalOp {
   // Of save_inputs and save_outputs, those are saved that a gradient which is wanted needs.
   const GradientUse* uses;  // nullptr: not differentiable
   int num_uses;
-  const char* const* input_names;  // of tensors, for messages; the only one of a list
+  const char* const* input_names;  // of tensors, for messages; one for a list
 };
 
 class OpNode : public Node {
@@ -60,6 +61,13 @@ class OpNode : public Node {
   Maybe<TensorPtr> Input(int i) const;
   Maybe<TensorPtr> Output(int i) const;
   const TensorMeta& InputMeta(int i) const { return metas_[static_cast<size_t>(i)]; }
+  // Of a list that begins at input `at`: its tensors, their shapes, and whether one needs a gradient.
+  Maybe<TensorTuple> InputsFrom(int at) const;
+  std::vector<Dims> InputShapes(int at) const;
+  bool NeedsGradFrom(int at) const;
+  // Hands out a gradient for each tensor of the list.
+  Maybe<void> SetListGradients(int at, TensorTuple grads, TensorTuple* dxs) const;
+
   bool NeedsGrad(int i) const {
     return static_cast<size_t>(i) < edges().size() &&
            edges()[static_cast<size_t>(i)].node != nullptr;

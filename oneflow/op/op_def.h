@@ -15,7 +15,7 @@
 
 namespace oneflow {
 
-inline constexpr int kMaxOpOutputs = 4;
+inline constexpr int kMaxOpOutputs = 8;
 inline constexpr int kMaxKernelsPerOp = 8;
 
 struct InferContext {
@@ -48,8 +48,8 @@ enum class InplaceFailure : uint8_t {
 
 struct OpDef {
   const char* name;
-  int num_inputs;  // -1: a list of tensors
-  int num_outputs;
+  int num_inputs;   // -1 - n: n tensors, then a list of any length
+  int num_outputs;  // -1: in place on lists
   InferFn infer;
   SbpFn sbp;
   size_t attrs_size;
@@ -66,6 +66,9 @@ struct OpDef {
     int count = 0;
   };
   const KernelList& KernelsFor(DeviceType type) const;
+
+  // Where among the operands the list begins. All of it has this one bit in masks of operands.
+  int ListAt() const { return num_inputs < 0 ? -1 - num_inputs : 31; }
 
   mutable KernelList resolved[kNumDeviceTypes];
   mutable std::atomic<bool> is_resolved[kNumDeviceTypes];

@@ -43,7 +43,11 @@ Maybe<void> RunKernel(const OpCall& call) {
 }
 
 Instruction::Instruction(const OpCall& from, StackId stack)
-    : call_(from), stack_(stack), stack_context_(CurrentStackContext()) {
+    : call_(from),
+      stack_(stack),
+      stack_context_(CurrentStackContext()),
+      views_(from.call.num_inputs + from.call.num_outputs),
+      storages_(from.num_reads + from.num_writes) {
   if (stack_ != kNoStack) {
     if (StackSource* source = StackSource::Get()) { source->Pin(stack_); }
   }
@@ -55,10 +59,10 @@ Instruction::Instruction(const OpCall& from, StackId stack)
     total += 2 * static_cast<size_t>(from.call.outputs[i].ndim);
   }
   dims_.reserve(total);  // exact: pointers into it stay valid
-  CopyViews(from.call.inputs, from.call.num_inputs, views_);
-  CopyViews(from.call.outputs, from.call.num_outputs, views_ + from.call.num_inputs);
-  call_.call.inputs = views_;
-  call_.call.outputs = views_ + from.call.num_inputs;
+  CopyViews(from.call.inputs, from.call.num_inputs, views_.data());
+  CopyViews(from.call.outputs, from.call.num_outputs, views_.data() + from.call.num_inputs);
+  call_.call.inputs = views_.data();
+  call_.call.outputs = views_.data() + from.call.num_inputs;
   if (from.attrs_size > 0) {
     attrs_.reset(new char[from.attrs_size]);
     std::memcpy(attrs_.get(), from.call.attrs, from.attrs_size);
@@ -68,8 +72,8 @@ Instruction::Instruction(const OpCall& from, StackId stack)
   for (int i = 0; i < from.num_reads; ++i) { storages_[n++] = from.reads[i]; }
   for (int i = 0; i < from.num_writes; ++i) { storages_[n++] = from.writes[i]; }
   for (int i = 0; i < n; ++i) { storages_[i]->AddRef(); }
-  call_.reads = storages_;
-  call_.writes = storages_ + from.num_reads;
+  call_.reads = storages_.data();
+  call_.writes = storages_.data() + from.num_reads;
 }
 
 Instruction::~Instruction() {

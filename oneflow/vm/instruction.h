@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "oneflow/common/inline_array.h"
 #include "oneflow/common/stack_context.h"
 #include "oneflow/common/stack_source.h"
 #include "oneflow/kernels/kernel.h"
@@ -25,8 +26,8 @@ namespace oneflow {
 
 class Stream;
 
-inline constexpr int kMaxOperands = 16;  // inputs of one op
-inline constexpr int kMaxResults = 4;    // outputs of one op
+// So many operands and results of one op are held without taking memory; a list may have more.
+inline constexpr int kInlineOperands = 20;
 
 // What happens to an op's targets when it fails, or when one of its inputs is poisoned.
 enum class OnFailure : uint8_t {
@@ -84,8 +85,8 @@ class Instruction {
   OpCall call_;
   StackId stack_;
   StackContextPtr stack_context_;
-  ArrayView views_[kMaxOperands + kMaxResults];
-  Storage* storages_[kMaxOperands + kMaxResults];
+  InlineArray<ArrayView, kInlineOperands> views_;
+  InlineArray<Storage*, kInlineOperands> storages_;
   std::vector<StreamPoint> waits_;
   std::shared_ptr<ErrorPtr> listener_;
   std::vector<int64_t> dims_;

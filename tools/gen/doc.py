@@ -20,6 +20,14 @@ _STUB_TYPES = {
     "bool": "bool",
     "int[]": "Sequence[int] | int",
     "int[]?": "Sequence[int] | int | None",
+    "Scalar[]": "Sequence[Number]",
+    "float?": "float | None",
+    "float[]": "Sequence[float]",
+    "bool?": "bool | None",
+    "int[*]": "Sequence[int]",
+    "int[][]": "Sequence[Sequence[int]]",
+    "str?": "str | None",
+    "ignored": "object",
     "dtype": "dtype",
     "dtype?": "dtype | None",
     "device?": "device | str | None",
@@ -196,7 +204,7 @@ def _stub(name: str, overloads: list[tuple[Row, bool]], place: str, indent: str)
 def _stub_result(row: Row) -> str:
     count = row.signature.outputs
     if count < 0:
-        return "list[Tensor]"
+        return "tuple[Tensor, ...]"
     return "Tensor" if count == 1 else f"tuple[{', '.join(['Tensor'] * count)}]"
 
 

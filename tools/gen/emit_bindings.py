@@ -18,17 +18,24 @@ _GETTERS = {
     "Tensor[]": "TensorList",
     "Scalar": "GetScalar",
     "Scalar?": "OptionalScalar",
+    "Scalar[]": "ScalarList",
     "int": "Int",
     "int?": "OptionalInt",
     "float": "Float",
+    "float?": "OptionalFloat",
+    "float[]": "FloatList",
     "bool": "Bool",
+    "bool?": "OptionalBool",
     "int[]": "IntList",
     "int[]?": "OptionalIntList",
+    "int[*]": "LongIntList",
+    "int[][]": "ShapeList",
     "dtype": "GetDataType",
     "dtype?": "OptionalDataType",
     "device?": "OptionalDevice",
     "generator?": "OptionalGenerator",
     "str": "String",
+    "str?": "OptionalString",
 }
 _WITHOUT_DEFAULT = ("Tensor", "Tensor[]")
 _ZEROS = {
@@ -37,6 +44,9 @@ _ZEROS = {
     "float": "0.0",
     "bool": "false",
     "int[]": "Dims()",
+    "int[*]": "std::vector<int64_t>()",
+    "float[]": "std::vector<double>()",
+    "Scalar[]": "std::vector<Scalar>()",
     "dtype": "DataType::kFloat",
     "str": '""',
 }
@@ -133,7 +143,8 @@ def _run(name: str, overloads: list[tuple[Row, bool]]) -> str:
 def _param(p: Param) -> str:
     flags = (p.required, p.keyword_only, p.varargs)
     words = ", ".join("true" if flag else "false" for flag in flags)
-    return f'{{"{p.name}", ParamType::{TYPES[p.type][1]}, {words}}}'
+    size = f", {p.size}" if p.size else ""
+    return f'{{"{p.name}", ParamType::{TYPES[p.type][1]}, {words}{size}}}'
 
 
 def _signature(name: str, index: int, row: Row) -> str:
@@ -152,6 +163,9 @@ def _arguments(signature: Signature) -> list[str]:
     words = []
     for i, p in enumerate(signature.params):
         default = ""
+        if p.type == "ignored":
+            words.append("Ignored()")
+            continue
         if p.type in _ZEROS:
             default = ", " + (_ZEROS[p.type] if p.required else p.cpp_default())
         words.append(f"parser.{_GETTERS[p.type]}({i}{default})")

@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from tools.gen.cpp import BANNER, camel, definition, guard, helper_expression, names_in
 from tools.gen.families import callees, identifiers, includes
-from tools.gen.formula import Backward, compile_backward, compile_composite
+from tools.gen.formula import (
+    Backward,
+    Gradient,
+    compile_backward,
+    compile_composite,
+    gradient_name,
+)
 from tools.gen.signature import Param
 from tools.gen.table import Family, Row
 
@@ -44,10 +50,11 @@ def _umbrella(stem: str, families: Sequence[Family]) -> str:
 def _header(family: Family) -> str:
     """The declarations of the API."""
     lines = [
-        "#include <cstdint>\n#include <optional>\n#include <string>\n",
+        "#include <cstdint>\n#include <optional>\n#include <string>\n#include <vector>\n",
         '#include "oneflow/common/maybe.h"\n#include "oneflow/core/device.h"',
         '#include "oneflow/core/dims.h"\n#include "oneflow/core/generator.h"',
-        '#include "oneflow/core/scalar.h"\n#include "oneflow/tensor/tensor.h"\n',
+        '#include "oneflow/core/scalar.h"\n#include "oneflow/functional/ignored.h"',
+        '#include "oneflow/tensor/tensor.h"\n',
         "namespace oneflow::functional {\n",
     ]
     for row in family.rows:
@@ -130,7 +137,7 @@ def _params(row: Row, defaults: bool) -> str:
 def _composite(row: Row, table: Mapping[str, Row]) -> str:
     head = f"{_returns(row)} {row.name}({_params(row, defaults=False)}) {{\n"
     if row.composite_function:
-        arguments = ", ".join(p.name for p in row.signature.params)
+        arguments = ", ".join(p.name for p in row.signature.params if p.type != "ignored")
         inner = f"composites::{row.composite}({arguments})"
         return f'{head}  return NamedAs("{row.python_name}", {inner});\n}}\n'
     statements, result = compile_composite(row, table)
@@ -177,7 +184,7 @@ def _uses(row: Row, compiled: Backward) -> str:
 
 
 def _backward_function(
-    row: Row, uses_attrs: bool, blocks: list[tuple[int, int, list[str], str]]
+    row: Row, uses_attrs: bool, blocks: list[Gradient]
 ) -> str:
     lines = [
         f"Maybe<void> {camel(row.name)}Backward(const OpNode& node, const TensorTuple& dys,",
@@ -185,12 +192,20 @@ def _backward_function(
     ]
     if uses_attrs:
         lines.append(f"  const {row.attrs}& attrs = node.GetAttrs<{row.attrs}>();")
-    for index, dy, statements, result in blocks:
-        lines.append(f"  if (node.NeedsGrad({index}) && dys[{dy}] != nullptr) {{")
-        if any("dy" in identifiers(s) for s in [*statements, result]):
-            lines.append(f"    const TensorPtr& dy = dys[{dy}];")
-        lines += [f"    {statement}" for statement in statements]
-        lines += [f"    (*dxs)[{index}] = {result};", "  }"]
+    for block in blocks:
+        index, used = block.input, set().union(*map(identifiers, [*block.statements, block.result]))
+        needs = f"NeedsGradFrom({index})" if block.is_list else f"NeedsGrad({index})"
+        arrived = " || ".join(f"dys[{dy}] != nullptr" for dy in block.dys)
+        arrived = f"({arrived})" if len(block.dys) > 1 else arrived
+        lines.append(f"  if (node.{needs} && {arrived}) {{")
+        for dy in block.dys:
+            if gradient_name(dy) in used:
+                lines.append(f"    const TensorPtr& {gradient_name(dy)} = dys[{dy}];")
+        lines += [f"    {statement}" for statement in block.statements]
+        if block.is_list:
+            lines += [f"    JUST(node.SetListGradients({index}, {block.result}, dxs));", "  }"]
+        else:
+            lines += [f"    (*dxs)[{index}] = {block.result};", "  }"]
     lines += ["  return Ok();", "}", ""]
     return "\n".join(lines)
 
@@ -222,12 +237,22 @@ def _inplace_call(row: Row) -> str:
         lines.append(f'  JUST(CheckInplaceDtype("{row.python_name}", {target}, {wanted}));')
     inputs, count = _inputs(row, row.signature.tensors, lines, "")
     attrs = _attrs(row, lines)
-    options = _options(row, lines)
+    options = _list_targets(row, lines) or _options(row, lines)
     call = f"DispatchInplace({functional_op(row)}, {inputs}, {count}, {attrs}{options})"
-    targets = [p.name for p in row.signature.params[: row.signature.outputs]]
+    targets = [p.name for p in row.signature.params[: max(row.signature.outputs, 1)]]
     result = targets[0] if len(targets) == 1 else "TensorTuple{" + ", ".join(targets) + "}"
     lines += [f"  JUST({call});", f"  return {result};", "}", ""]
     return "\n".join(lines)
+
+
+def _list_targets(row: Row, lines: list[str]) -> str:
+    """DispatchOptions that say how many tensors an update of lists writes."""
+    if row.signature.outputs > 0:
+        return ""
+    sizes = " + ".join(f"{p.name}.size()" for p in row.signature.params[: row.inplace_lists])
+    lines.append("  DispatchOptions options;")
+    lines.append(f"  options.targets = static_cast<int>({sizes});")
+    return ", options"
 
 
 def _promotion(row: Row, lines: list[str]) -> str:
@@ -251,9 +276,18 @@ def _inputs(row: Row, tensors: list[Param], lines: list[str], first: str) -> tup
     """The operands as (pointer, count) for the dispatcher."""
     if not tensors:
         return "nullptr", "0"
-    if tensors[0].type == "Tensor[]":
+    if len(tensors) == 1 and tensors[0].type == "Tensor[]":
         name = tensors[0].name
         return f"{name}.data()", f"static_cast<int>({name}.size())"
+    if any(t.type == "Tensor[]" for t in tensors):
+        single = ", ".join(t.name for t in tensors if t.type != "Tensor[]")
+        lines.append(f"  TensorTuple inputs{{{single}}};")
+        lines += [
+            f"  inputs.insert(inputs.end(), {t.name}.begin(), {t.name}.end());"
+            for t in tensors
+            if t.type == "Tensor[]"
+        ]
+        return "inputs.data()", "static_cast<int>(inputs.size())"
     if len(tensors) == 1:
         return f"&{tensors[0].name}", "1"
     lines.append(f"  const TensorPtr inputs[] = {{{', '.join(t.name for t in tensors)}}};")

@@ -63,7 +63,8 @@ def _source(family: Family) -> str:
 
 def _definition(row: Row) -> str:
     tensors = row.signature.tensors
-    inputs = -1 if any(t.type == "Tensor[]" for t in tensors) else len(tensors)
+    lists = [i for i, t in enumerate(tensors) if t.type == "Tensor[]"]
+    inputs = -1 - lists[0] if lists else len(tensors)
     fields = [
         f'"{row.python_name}"',
         f"/*num_inputs=*/{inputs}",
@@ -73,7 +74,7 @@ def _definition(row: Row) -> str:
         "/*attrs_size=*/" + ("0" if row.attrs == "NoAttrs" else f"sizeof({row.attrs})"),
         "/*random_slot=*/" + (f"offsetof({row.attrs}, {row.random})" if row.random else "-1"),
         f"/*is_view=*/{_bool(row.is_view)}",
-        f"/*promotes=*/{_bool(row.promotes != 'none' and len(tensors) > 1)}",
+        f"/*promotes=*/{_bool(row.promotes != 'none' and (bool(lists) or len(tensors) > 1))}",
         f"/*syncs=*/{_bool(row.syncs)}",
         f"InplaceFailure::{_FAILURE[row.inplace_failure]}",
         "{" + ", ".join(_kernels(row, device) for device in ("cpu", "cuda")) + "}",

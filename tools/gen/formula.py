@@ -29,6 +29,22 @@ _META = ("shape", "dtype", "device")
 
 
 @dataclass
+class Gradient:
+    """One gradient: its input, the outputs whose gradients it uses, statements, the result."""
+
+    input: int
+    dys: list[int]
+    statements: list[str]
+    result: str
+    is_list: bool
+
+
+def gradient_name(output: int) -> str:
+    """How a formula calls the gradient of an output."""
+    return f"dy{output}" if output else "dy"
+
+
+@dataclass
 class Backward:
     """What a row's formulas need, and the body of its backward function."""
 
@@ -37,8 +53,7 @@ class Backward:
     save_metas: int = 0
     grad_inputs: int = 0
     uses_attrs: bool = False
-    blocks: list[tuple[int, int, list[str], str]] = field(default_factory=list)
-    """For each gradient: its input, the output whose gradient it uses, statements, the result."""
+    blocks: list[Gradient] = field(default_factory=list)
     uses: list[tuple[int, int, int]] = field(default_factory=list)
     """For each gradient: its input, and masks of the inputs and outputs that it needs saved."""
 
@@ -61,16 +76,19 @@ def compile_backward(row: Row, rows: Mapping[str, Row]) -> Backward:
         saved = out.save_inputs, out.save_outputs
         out.save_inputs = out.save_outputs = 0
         value = compiler.visit(ast.parse(text, mode="eval").body)
-        if value.kind != "tensor":
-            raise compiler.error(f"`{text}` is no tensor")
-        if len(compiler.dys) > 1:
-            raise compiler.error("a formula may use the gradient of one output only")
+        is_list = row.signature.tensors[index].type == "Tensor[]"
+        if value.kind != ("tuple" if is_list else "tensor"):
+            raise compiler.error(f"`{text}` is no {'Tensor[]' if is_list else 'tensor'}")
+        dys = sorted(compiler.dys) or [0]
+        if len(dys) > 1 and compiler.required_dys:
+            raise compiler.error(
+                "of several outputs each gradient may be missing: it can only be given for a Tensor?"
+            )
         out.grad_inputs |= 1 << index
         out.uses.append((index, out.save_inputs, out.save_outputs))
         out.save_inputs |= saved[0]
         out.save_outputs |= saved[1]
-        dy = compiler.dys.pop() if compiler.dys else 0
-        out.blocks.append((index, dy, compiler.statements, value.cpp))
+        out.blocks.append(Gradient(index, dys, compiler.statements, value.cpp, is_list))
     return out
 
 
@@ -175,6 +193,7 @@ class _Backward(_Compiler):
         self.out, self.input_name = out, input_name
         self.loaded: set[str] = set()
         self.dys: set[int] = set()
+        self.required_dys = False  # one was given for an operand that must be there
 
     def error(self, message: str) -> TableError:
         backward = self.row.source["backward"]
@@ -190,6 +209,8 @@ class _Backward(_Compiler):
         index = self.row.signature.input_index(name)
         if index >= 0:
             self.out.save_inputs |= 1 << index
+            if self.row.signature.tensors[index].type == "Tensor[]":
+                return self.load(name, f"node.InputsFrom({index})", "TensorTuple")
             return self.load(name, f"node.Input({index})")
         output = re.fullmatch(r"out(\d?)", name)
         if output:
@@ -200,18 +221,24 @@ class _Backward(_Compiler):
 
     def output_gradient(self, name: str, number: int) -> _Value:
         self.dys.add(self.check_output(number))
-        return _Value("dy", "tensor")
+        return _Value(gradient_name(number), "tensor")
+
+    def argument(self, param: Param, value: _Value | None, callee: Row) -> str:
+        """As for any expression; also notes gradients that must have arrived."""
+        given = value is not None and re.fullmatch(r"dy\d?", value.cpp) is not None
+        self.required_dys |= given and param.type != "Tensor?"
+        return super().argument(param, value, callee)
 
     def check_output(self, number: int) -> int:
         if number >= self.row.signature.outputs:
             raise self.error(f"there is no output {number}")
         return number
 
-    def load(self, name: str, call: str) -> _Value:
+    def load(self, name: str, call: str, kind: str = "TensorPtr") -> _Value:
         if name not in self.loaded:
             self.loaded.add(name)
-            self.statements.append(f"const TensorPtr {name} = JUST({call});")
-        return _Value(name, "tensor")
+            self.statements.append(f"const {kind} {name} = JUST({call});")
+        return _Value(name, "tensor" if kind == "TensorPtr" else "tuple")
 
     def attribute_field(self, name: str) -> _Value:
         for path, source in self.row.attr_fields.items():
@@ -224,6 +251,10 @@ class _Backward(_Compiler):
         index = self.row.signature.input_index(owner)
         if index >= 0:
             self.out.save_metas |= 1 << index
+            if self.row.signature.tensors[index].type == "Tensor[]":
+                if field != "shape":
+                    raise self.error(f"`{owner}.{field}`: of a list only `shape`, a list, is known")
+                return _Value(f"node.InputShapes({index})", "value")
             return _Value(f"node.InputMeta({index}).{field}", "value")
         if re.fullmatch(r"dy\d?", owner):
             return _Value(f"{self.name(owner).cpp}->{field}()", "value")

@@ -34,8 +34,9 @@ def test_mul_saves_both_operands() -> None:
     got = compiled("mul")
     assert (got.save_inputs, got.save_metas) == (0b11, 0b11)
     assert got.uses == [(0, 0b10, 0), (1, 0b01, 0)]  # each gradient needs the other operand only
-    index, dy, statements, result = got.blocks[0]
-    assert (index, dy, result) == (0, 0, "t2")
+    block = got.blocks[0]
+    statements = block.statements
+    assert (block.input, block.dys, block.result) == (0, [0], "t2")
     assert statements == [
         "const TensorPtr other = JUST(node.Input(1));",
         "const TensorPtr t1 = JUST(functional::mul(dy, other));",
@@ -55,7 +56,7 @@ def test_nll_loss_saves_the_second_output_and_passes_attributes() -> None:
     assert got.save_inputs == 0b110
     assert got.save_metas == 0b1
     assert got.uses_attrs
-    assert "AttrAsParam(attrs.reduction)" in got.blocks[0][2][-1]
+    assert "AttrAsParam(attrs.reduction)" in got.blocks[0].statements[-1]
 
 
 def test_zero_computes_nothing() -> None:
@@ -66,7 +67,7 @@ def test_zero_computes_nothing() -> None:
 
 def test_literals_take_the_type_of_the_parameter() -> None:
     got = compiled("relu", input="scalar_mul(transpose(dy, -2, -1), 0.5)")
-    assert got.blocks[0][2] == [
+    assert got.blocks[0].statements == [
         "const TensorPtr t1 = JUST(functional::transpose(dy, -2, -1));",
         "const TensorPtr t2 = JUST(functional::scalar_mul(t1, Scalar(0.5)));",
     ]

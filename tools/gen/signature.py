@@ -14,17 +14,25 @@ TYPES: dict[str, tuple[str, str]] = {
     "Tensor[]": ("const TensorTuple&", "kTensorList"),
     "Scalar": ("Scalar", "kScalar"),
     "Scalar?": ("const std::optional<Scalar>&", "kOptionalScalar"),
+    "Scalar[]": ("const std::vector<Scalar>&", "kScalarList"),
     "int": ("int64_t", "kInt"),
     "int?": ("std::optional<int64_t>", "kOptionalInt"),
     "float": ("double", "kFloat"),
+    "float?": ("std::optional<double>", "kOptionalFloat"),
+    "float[]": ("const std::vector<double>&", "kFloatList"),
     "bool": ("bool", "kBool"),
+    "bool?": ("std::optional<bool>", "kOptionalBool"),
     "int[]": ("const Dims&", "kIntList"),
     "int[]?": ("const std::optional<Dims>&", "kOptionalIntList"),
+    "int[*]": ("const std::vector<int64_t>&", "kLongIntList"),
+    "int[][]": ("const std::vector<Dims>&", "kShapeList"),
     "dtype": ("DataType", "kDataType"),
     "dtype?": ("std::optional<DataType>", "kOptionalDataType"),
     "device?": ("std::optional<Device>", "kOptionalDevice"),
     "generator?": ("const GeneratorPtr&", "kOptionalGenerator"),
     "str": ("const std::string&", "kString"),
+    "str?": ("const std::optional<std::string>&", "kOptionalString"),
+    "ignored": ("Ignored", "kIgnored"),
 }
 
 DTYPES = {
@@ -40,6 +48,8 @@ DTYPES = {
     "float64": "kDouble",
 }
 
+# int[2]: two integers; one given alone, or in a list, stands for both.
+_SIZED = re.compile(r"int\[([1-9]\d?)\](\??)\Z")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _SIGNATURE = re.compile(r"(?P<name>\w+)\((?P<params>.*)\) -> (?P<returns>.+)\Z")
 
@@ -58,6 +68,7 @@ class Param:
     default: Any
     keyword_only: bool
     varargs: bool  # an int[] that may also be given as separate positional integers
+    size: int = 0  # of an int[N]
 
     @property
     def is_tensor(self) -> bool:
@@ -75,10 +86,11 @@ class Param:
 
     def text(self) -> str:
         """The parameter as in the signature."""
+        kind = self.type.replace("[]", f"[{self.size}]") if self.size else self.type
         if self.required:
-            return f"{self.type} {self.name}"
+            return f"{kind} {self.name}"
         shown = self.default if self.type == "dtype" else repr(self.default)
-        return f"{self.type} {self.name}={shown}".replace("'", '"')
+        return f"{kind} {self.name}={shown}".replace("'", '"')
 
 
 @dataclass(frozen=True)
@@ -114,17 +126,30 @@ class Signature:
         return f"{name}({', '.join(words)})"
 
 
+# For each list its C++ type, and the type of an item.
+_LISTS = {
+    "int[]": ("Dims", "int"),
+    "int[]?": ("Dims", "int"),
+    "int[*]": ("std::vector<int64_t>", "int"),
+    "float[]": ("std::vector<double>", "float"),
+    "Scalar[]": ("std::vector<Scalar>", "Scalar"),
+}
+
+
 def cpp_value(kind: str, value: Any) -> str:
     """A Python value as a C++ expression of the C++ type of `kind`."""
     if value is None:
-        return "nullptr" if kind in ("Tensor?", "generator?") else "std::nullopt"
+        plain = {"Tensor?": "nullptr", "generator?": "nullptr", "ignored": "Ignored()"}
+        return plain.get(kind, "std::nullopt")
     if kind.startswith("dtype"):
         return f"DataType::{DTYPES[value]}"
-    if kind.startswith("int[]"):
-        return f"Dims{{{', '.join(str(v) for v in value)}}}"
-    if kind == "str":
+    if kind == "int[][]":
+        return f"std::vector<Dims>{{{', '.join(cpp_value('int[]', v) for v in value)}}}"
+    if kind in _LISTS:
+        return f"{_LISTS[kind][0]}{{{', '.join(cpp_value(_LISTS[kind][1], v) for v in value)}}}"
+    if kind.startswith("str"):
         return f'"{value}"'
-    if kind == "float":
+    if kind in ("float", "float?"):
         return repr(float(value))
     if kind.startswith("Scalar"):
         return f"Scalar({str(value).lower() if isinstance(value, bool) else repr(value)})"
@@ -165,22 +190,28 @@ def _split(text: str) -> list[str]:
 def _param(word: str, keyword_only: bool) -> Param:
     declared, has_default, default = word.partition("=")
     kind, _, name = declared.strip().rpartition(" ")
+    sized = _SIZED.match(kind)
+    size = int(sized[1]) if sized else 0
+    kind = f"int[]{sized[2]}" if sized else kind
     if kind not in TYPES:
         raise SignatureError(f"`{word}` has no known type; known are {', '.join(TYPES)}")
     if not _NAME.match(name):
         raise SignatureError(f"`{name}` is no name for a parameter")
-    value = _default(kind, name, default.strip()) if has_default else None
-    return Param(name, kind, not has_default, value, keyword_only, varargs=False)
+    value = _default(kind, name, default.strip(), size) if has_default else None
+    required = not has_default and kind != "ignored"
+    return Param(name, kind, required, value, keyword_only, varargs=False, size=size)
 
 
-def _default(kind: str, name: str, text: str) -> Any:
+def _default(kind: str, name: str, text: str, size: int) -> Any:
     if kind in ("dtype", "dtype?") and text in DTYPES:
         return text
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError) as error:
         raise SignatureError(f"the default of `{name}`, `{text}`, is no literal") from error
-    if value is None and not kind.endswith("?"):
+    if size and isinstance(value, int):
+        value = [value] * size
+    if value is None and not kind.endswith("?") and kind != "ignored":
         raise SignatureError(f"`{name}` of type {kind} cannot be None; write {kind}?")
     expected: dict[str, tuple[type, ...]] = {
         "Scalar": (bool, int, float),
@@ -188,6 +219,9 @@ def _default(kind: str, name: str, text: str) -> Any:
         "float": (int, float),
         "bool": (bool,),
         "int[]": (list, tuple),
+        "int[*]": (list, tuple),
+        "float[]": (list, tuple),
+        "Scalar[]": (list, tuple),
         "str": (str,),
     }
     base = kind.rstrip("?")
@@ -211,7 +245,7 @@ def _check_params(params: list[Param]) -> None:
 def _with_varargs(params: list[Param]) -> tuple[Param, ...]:
     positional = [p for p in params if not p.keyword_only]
     last = positional[-1] if positional else None
-    if last is None or last.type != "int[]" or not last.required:
+    if last is None or last.type != "int[]" or not last.required or last.size:
         return tuple(params)
     flagged = Param(last.name, last.type, True, None, False, varargs=True)
     return tuple(flagged if p is last else p for p in params)

@@ -42,10 +42,35 @@ def test_only_the_last_positional_int_list_takes_varargs() -> None:
         ("str", "mean", '"mean"'),
         ("dtype", "float32", "DataType::kFloat"),
         ("int[]", [1, -1], "Dims{1, -1}"),
+        ("int[]?", [3], "Dims{3}"),
+        ("int[*]", [1, 2], "std::vector<int64_t>{1, 2}"),
+        ("int[][]", [[1], []], "std::vector<Dims>{Dims{1}, Dims{}}"),
+        ("float[]", [1], "std::vector<double>{1.0}"),
+        ("Scalar[]", [1, 0.5], "std::vector<Scalar>{Scalar(1), Scalar(0.5)}"),
+        ("float?", None, "std::nullopt"),
+        ("float?", 2, "2.0"),
+        ("bool?", True, "true"),
+        ("str?", "none", '"none"'),
+        ("ignored", None, "Ignored()"),
     ],
 )
 def test_defaults_in_cpp(kind: str, value: object, cpp: str) -> None:
     assert cpp_value(kind, value) == cpp
+
+
+def test_a_list_of_fixed_size_is_made_of_one_integer() -> None:
+    pool = parse("pool(Tensor x, int[2] size, int[2]? stride=None, int[2] padding=0) -> Tensor")
+    assert [p.size for p in pool.params] == [0, 2, 2, 2]
+    assert [p.type for p in pool.params[1:]] == ["int[]", "int[]?", "int[]"]
+    assert pool.params[3].default == [0, 0]
+    assert not any(p.varargs for p in pool.params)
+    shown = pool.text("pool")
+    assert shown == "pool(Tensor x, int[2] size, int[2]? stride=None, int[2] padding=[0, 0])"
+
+
+def test_what_is_ignored_need_not_be_given() -> None:
+    clone = parse("clone(Tensor x, *, ignored memory_format=None) -> Tensor")
+    assert not clone.params[1].required
 
 
 @pytest.mark.parametrize(
@@ -60,6 +85,8 @@ def test_defaults_in_cpp(kind: str, value: object, cpp: str) -> None:
         ("add(Tensor x, int n=1.5) -> Tensor", "no default"),
         ("add(Tensor x, int n=foo) -> Tensor", "no literal"),
         ("add(Tensor X) -> Tensor", "no name"),
+        ("pool(Tensor x, int[0] n) -> Tensor", "no known type"),
+        ("cat(Tensor[] x=None) -> Tensor", "cannot be None"),
         ("add(Tensor x) -> int", "expects a result"),
     ],
 )

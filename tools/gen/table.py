@@ -15,7 +15,7 @@ from tools.gen import signature
 from tools.gen.yaml_lines import Node, TableError, load
 
 MAX_KERNELS = 7  # kMaxKernelsPerOp less the end mark
-MAX_OUTPUTS = 4  # kMaxOpOutputs
+MAX_OUTPUTS = 8  # kMaxOpOutputs
 PLACES = ("function", "method")
 FAILURES = ("keeps_value", "skips")
 ERRORS = ("TypeError", "ValueError", "IndexError", "RuntimeError", "NotImplementedError",
@@ -74,6 +74,7 @@ class Row:
     inplace_name: str = ""
     inplace_failure: str = ""
     inplace_only: bool = False
+    inplace_lists: int = 1
     random: str = ""
     is_view: bool = False
     promotes: str = "none"
@@ -160,8 +161,6 @@ def read_row(node: Node) -> Row:
     row = Row(name=node["name"], signature=parsed, doc=node["doc"], source=node)
     if parsed.name != row.name:
         raise row.error("signature", f"the signature is called `{parsed.name}`")
-    if not 1 <= abs(parsed.outputs) <= MAX_OUTPUTS:
-        raise row.error("signature", f"expects at most {MAX_OUTPUTS} outputs")
     _read_python(row)
     _read_doc(row)
     _read_test(row)
@@ -305,11 +304,21 @@ def _read_primitive(row: Row) -> None:
     _read_backward(row)
     _read_inplace(row)
     _read_kernels(row)
-    lists = [p for p in row.signature.tensors if p.type == "Tensor[]"]
-    if lists and len(row.signature.tensors) > 1:
-        raise row.error("signature", "a Tensor[] must be the only operand of a primitive")
+    _check_lists(row)
+
+
+def _check_lists(row: Row) -> None:
+    """Lists among the operands and results of a primitive."""
+    if row.signature.outputs > MAX_OUTPUTS:
+        raise row.error("signature", f"expects at most {MAX_OUTPUTS} outputs of a primitive")
     if row.signature.outputs < 0:
-        raise row.error("signature", "only a composite can return Tensor[]")
+        if not row.inplace_only or row.backward:
+            raise row.error("signature", "only a composite, or an update in place, has Tensor[]")
+        if any(p.type != "Tensor[]" for p in row.signature.tensors):
+            raise row.error("signature", "an update of a Tensor[] expects lists only")
+        return
+    if any(p.type == "Tensor[]" for p in row.signature.tensors[:-1]):
+        raise row.error("signature", "a Tensor[] must be the last operand of a primitive")
 
 
 def _read_attrs(row: Row) -> None:
@@ -349,7 +358,8 @@ def _read_inplace(row: Row) -> None:
     node = row.source.get("inplace")
     if node is None:
         return
-    _keys(row, "inplace", node, ("name", "failure", "only"))
+    _keys(row, "inplace", node, ("name", "failure", "only", "lists"))
+    row.inplace_lists = node.get("lists", 1)
     row.inplace_only = node.get("only", False)
     row.inplace_name = node.get("name", "")
     row.inplace_failure = node.get("failure", "")
@@ -357,9 +367,12 @@ def _read_inplace(row: Row) -> None:
         raise row.error("inplace", "`name` must end in `_`")
     if row.inplace_failure not in FAILURES:
         raise row.error("inplace", f"`failure` expects one of {', '.join(FAILURES)}")
-    targets = row.signature.params[: row.signature.outputs]
-    if row.is_view or not targets or any(p.type != "Tensor" for p in targets):
-        raise row.error("inplace", "needs a Tensor for each result first, and no view")
+    wanted, count = "Tensor", row.signature.outputs
+    if count < 0:
+        wanted, count = "Tensor[]", row.inplace_lists
+    targets = row.signature.params[:count]
+    if row.is_view or not targets or any(p.type != wanted for p in targets):
+        raise row.error("inplace", f"needs a {wanted} for each result first, and no view")
 
 
 def _read_kernels(row: Row) -> None:

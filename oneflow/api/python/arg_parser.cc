@@ -1,6 +1,7 @@
 #include "oneflow/api/python/arg_parser.h"
 
 #include <cstring>
+#include <string_view>
 
 #include "oneflow/api/python/call_python.h"
 #include "oneflow/api/python/errors.h"
@@ -18,13 +19,23 @@ bool IsNumberLike(PyObject* object) {
   return number != nullptr && (number->nb_index != nullptr || number->nb_float != nullptr);
 }
 
-std::optional<int64_t> Int64FromPython(PyObject* object) {
+// A tensor that may stand for a number: no gradient would be lost by that.
+bool IsNumberTensor(PyObject* object) {
+  const TensorPtr& tensor = TensorValue(object);
+  return tensor->Count() == 1 && tensor->ndim() <= 1 && !tensor->requires_grad();
+}
+
+std::optional<int64_t> Int64FromPython(PyObject* object, bool tensors) {
   PyRef number;
   if (!PyLong_Check(object)) {
-    if (IsTensor(object) || PyIndex_Check(object) == 0) { return std::nullopt; }
+    if (PyIndex_Check(object) == 0) { return std::nullopt; }
+    if (IsTensor(object) && !(tensors && IsNumberTensor(object) &&
+                              IsIntegral(TensorValue(object)->dtype()))) {
+      return std::nullopt;
+    }
     number = PyRef::Steal(CallPython(PyNumber_Index, object));
     if (!number) {
-      PyErr_Clear();
+      if (!IsTensor(object)) { PyErr_Clear(); }  // what reading a tensor raised is for the user
       return std::nullopt;
     }
     object = number.get();
@@ -44,6 +55,53 @@ bool IsTensorList(PyObject* object) {
   return true;
 }
 
+// numpy's bool is no subclass of Python's.
+bool IsBool(PyObject* object) {
+  if (PyBool_Check(object)) { return true; }
+  const std::string_view type = Py_TYPE(object)->tp_name;
+  return type == "numpy.bool_" || type == "numpy.bool";
+}
+
+// Calls convert(item) for each item of a tuple or list; nullopt where it is none, or an item does not
+// convert. An item's conversion is foreign code: it may change the list.
+template <typename T, typename Convert>
+std::optional<std::vector<T>> ListFromPython(PyObject* object, const Convert& convert) {
+  if (!PyTuple_Check(object) && !PyList_Check(object)) { return std::nullopt; }
+  std::vector<T> list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    const PyRef item = PyRef::Borrow(PySequence_Fast_GET_ITEM(object, i));
+    const std::optional<T> value = convert(item.get());
+    if (!value.has_value()) { return std::nullopt; }
+    list.push_back(*value);
+  }
+  return list;
+}
+
+std::optional<std::vector<Scalar>> ScalarsFromPython(PyObject* object, bool tensors) {
+  return ListFromPython<Scalar>(
+      object, [tensors](PyObject* item) { return ScalarFromPython(item, tensors); });
+}
+
+std::optional<std::vector<int64_t>> IntsFromPython(PyObject* object, bool tensors) {
+  return ListFromPython<int64_t>(
+      object, [tensors](PyObject* item) { return Int64FromPython(item, tensors); });
+}
+
+std::optional<std::vector<Dims>> ShapesFromPython(PyObject* object) {
+  return ListFromPython<Dims>(object, [](PyObject* item) -> std::optional<Dims> {
+    if (!PyTuple_Check(item) && !PyList_Check(item)) { return std::nullopt; }
+    return DimsFromPython(item);
+  });
+}
+
+// With `size`: one integer stands for all.
+std::optional<Dims> SizedDims(PyObject* object, int size, bool tensors) {
+  std::optional<Dims> dims = DimsFromPython(object, tensors);
+  if (!dims.has_value() || size == 0 || dims->size() == size) { return dims; }
+  if (dims->size() != 1) { return std::nullopt; }
+  return Dims(size, (*dims)[0]);
+}
+
 const char* TypeName(ParamType type) {
   switch (type) {
     case ParamType::kTensor: return "a Tensor";
@@ -51,36 +109,51 @@ const char* TypeName(ParamType type) {
     case ParamType::kTensorList: return "a list or tuple of Tensors";
     case ParamType::kScalar: return "a number of at most 64 bits";
     case ParamType::kOptionalScalar: return "a number of at most 64 bits, or None";
+    case ParamType::kScalarList: return "a list of numbers of at most 64 bits";
     case ParamType::kInt: return "an int of 64 bits";
     case ParamType::kOptionalInt: return "an int of 64 bits or None";
     case ParamType::kFloat: return "a float";
+    case ParamType::kOptionalFloat: return "a float or None";
+    case ParamType::kFloatList: return "a list of floats";
     case ParamType::kBool: return "a bool";
+    case ParamType::kOptionalBool: return "a bool or None";
     case ParamType::kIntList: return "a list of at most 16 ints";
     case ParamType::kOptionalIntList: return "a list of at most 16 ints, or None";
+    case ParamType::kLongIntList: return "a list of ints";
+    case ParamType::kShapeList: return "a list of lists of at most 16 ints";
     case ParamType::kDataType: return "a dtype";
     case ParamType::kOptionalDataType: return "a dtype or None";
     case ParamType::kOptionalDevice: return "a device, its name, or None";
     case ParamType::kOptionalGenerator: return "a Generator or None";
     case ParamType::kString: return "a str";
+    case ParamType::kOptionalString: return "a str or None";
+    case ParamType::kIgnored: return "anything";
   }
   return "?";
 }
 
-bool Fits(ParamType type, PyObject* object) {
-  switch (type) {
+bool Fits(const Param& param, PyObject* object, bool tensors) {
+  switch (param.type) {
     case ParamType::kTensor: return IsTensor(object);
     case ParamType::kOptionalTensor: return object == Py_None || IsTensor(object);
     case ParamType::kTensorList: return IsTensorList(object);
-    case ParamType::kScalar: return ScalarFromPython(object).has_value();
+    case ParamType::kScalar:
+    case ParamType::kFloat: return ScalarFromPython(object, tensors).has_value();
     case ParamType::kOptionalScalar:
-      return object == Py_None || ScalarFromPython(object).has_value();
-    case ParamType::kInt: return Int64FromPython(object).has_value();
-    case ParamType::kOptionalInt: return object == Py_None || Int64FromPython(object).has_value();
-    case ParamType::kFloat: return ScalarFromPython(object).has_value();
-    case ParamType::kBool: return PyBool_Check(object);
-    case ParamType::kIntList: return DimsFromPython(object).has_value();
+    case ParamType::kOptionalFloat:
+      return object == Py_None || ScalarFromPython(object, tensors).has_value();
+    case ParamType::kScalarList:
+    case ParamType::kFloatList: return ScalarsFromPython(object, tensors).has_value();
+    case ParamType::kInt: return Int64FromPython(object, tensors).has_value();
+    case ParamType::kOptionalInt:
+      return object == Py_None || Int64FromPython(object, tensors).has_value();
+    case ParamType::kBool: return IsBool(object);
+    case ParamType::kOptionalBool: return object == Py_None || IsBool(object);
+    case ParamType::kIntList: return SizedDims(object, param.size, tensors).has_value();
     case ParamType::kOptionalIntList:
-      return object == Py_None || DimsFromPython(object).has_value();
+      return object == Py_None || SizedDims(object, param.size, tensors).has_value();
+    case ParamType::kLongIntList: return IntsFromPython(object, tensors).has_value();
+    case ParamType::kShapeList: return ShapesFromPython(object).has_value();
     case ParamType::kDataType: return IsDtype(object);
     case ParamType::kOptionalDataType: return object == Py_None || IsDtype(object);
     case ParamType::kOptionalDevice:
@@ -88,41 +161,49 @@ bool Fits(ParamType type, PyObject* object) {
       return PyUnicode_Check(object);
     case ParamType::kOptionalGenerator: return object == Py_None || IsGenerator(object);
     case ParamType::kString: return PyUnicode_Check(object);
+    case ParamType::kOptionalString: return object == Py_None || PyUnicode_Check(object);
+    case ParamType::kIgnored: return true;
   }
   return false;
 }
 
 std::string Mismatch(const Param& param, PyObject* object) {
   const char* got = object == Py_None ? "None" : Py_TYPE(object)->tp_name;
-  if (PyLong_CheckExact(object) && !Int64FromPython(object).has_value()) {
+  if (PyLong_CheckExact(object) && !Int64FromPython(object, false).has_value()) {
     got = "an int past 64 bits";
+  }
+  if (param.size > 0) {
+    return Format("expects argument '{}' to be an int or a list of {} ints{}, got {}", param.name,
+                  static_cast<int>(param.size),
+                  param.type == ParamType::kOptionalIntList ? ", or None" : "", got);
   }
   return Format("expects argument '{}' to be {}, got {}", param.name, TypeName(param.type), got);
 }
 
 }  // namespace
 
-std::optional<Scalar> ScalarFromPython(PyObject* object) {
+std::optional<Scalar> ScalarFromPython(PyObject* object, bool tensors) {
   if (PyFloat_Check(object)) { return Scalar(PyFloat_AS_DOUBLE(object)); }
   if (PyBool_Check(object)) { return Scalar(object == Py_True); }
-  if (!IsNumberLike(object)) { return std::nullopt; }
-  if (PyIndex_Check(object) != 0) {
-    const std::optional<int64_t> value = Int64FromPython(object);
+  const bool is_tensor = tensors && IsTensor(object) && IsNumberTensor(object);
+  if (!is_tensor && !IsNumberLike(object)) { return std::nullopt; }
+  if (is_tensor ? IsIntegral(TensorValue(object)->dtype()) : PyIndex_Check(object) != 0) {
+    const std::optional<int64_t> value = Int64FromPython(object, tensors);
     if (!value.has_value()) { return std::nullopt; }
     return Scalar(*value);
   }
   const double value = CallPython(PyFloat_AsDouble, object);
   if (value == -1.0 && PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
+    if (!is_tensor) { PyErr_Clear(); }
     return std::nullopt;
   }
   return Scalar(value);
 }
 
-std::optional<Dims> DimsFromPython(PyObject* object) {
+std::optional<Dims> DimsFromPython(PyObject* object, bool tensors) {
   Dims dims;
   if (!PyTuple_Check(object) && !PyList_Check(object)) {
-    const std::optional<int64_t> value = Int64FromPython(object);
+    const std::optional<int64_t> value = Int64FromPython(object, tensors);
     if (!value.has_value()) { return std::nullopt; }
     dims.PushBack(*value);
     return dims;
@@ -131,7 +212,7 @@ std::optional<Dims> DimsFromPython(PyObject* object) {
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
     if (i >= kMaxDims) { return std::nullopt; }
     const PyRef item = PyRef::Borrow(PySequence_Fast_GET_ITEM(object, i));
-    const std::optional<int64_t> value = Int64FromPython(item.get());
+    const std::optional<int64_t> value = Int64FromPython(item.get(), tensors);
     if (!value.has_value()) { return std::nullopt; }
     dims.PushBack(*value);
   }
@@ -142,6 +223,12 @@ int ArgParser::Match(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
   for (int s = 0; s < count_; ++s) {
     if (Bind(signatures_[s], self, args, nargs, kwnames, nullptr)) { return s; }
   }
+  tensors_as_numbers_ = true;
+  for (int s = 0; s < count_; ++s) {
+    if (PyErr_Occurred() != nullptr) { return -1; }  // what waiting for a tensor raised
+    if (Bind(signatures_[s], self, args, nargs, kwnames, nullptr)) { return s; }
+  }
+  if (PyErr_Occurred() != nullptr) { return -1; }
   RaiseMismatch(self, args, nargs, kwnames);
   return -1;
 }
@@ -150,6 +237,7 @@ int ArgParser::Match(PyObject* self, PyObject* const* args, Py_ssize_t nargs, Py
 bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const* args,
                      Py_ssize_t nargs, PyObject* kwnames, std::string* why) {
   const Param* params = signature.params;
+  bound_ = &signature;
   for (int i = 0; i < signature.num_params; ++i) { slots_[i] = nullptr; }
   varargs_slot_ = -1;
   int next = 0;
@@ -162,7 +250,7 @@ bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const
       varargs_ = args + used;
       num_varargs_ = static_cast<int>(nargs - used);
       for (; used < nargs; ++used) {
-        if (!Int64FromPython(args[used]).has_value() || num_varargs_ > kMaxDims) {
+        if (!Int64FromPython(args[used], tensors_as_numbers_).has_value() || num_varargs_ > kMaxDims) {
           if (why != nullptr) { *why = Mismatch(param, args[used]); }
           return false;
         }
@@ -172,7 +260,7 @@ bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const
       ++next;
       break;
     }
-    if (!Fits(param.type, arg)) {
+    if (!Fits(param, arg, tensors_as_numbers_)) {
       if (why != nullptr) { *why = Mismatch(param, arg); }
       return false;
     }
@@ -216,7 +304,7 @@ bool ArgParser::BindKeywords(const Signature& signature, PyObject* const* values
       }
       return false;
     }
-    if (!Fits(signature.params[found].type, values[k])) {
+    if (!Fits(signature.params[found], values[k], tensors_as_numbers_)) {
       if (why != nullptr) { *why = Mismatch(signature.params[found], values[k]); }
       return false;
     }
@@ -275,35 +363,61 @@ TensorTuple ArgParser::TensorList(int i) {
 }
 
 Scalar ArgParser::GetScalar(int i, Scalar default_value) {
-  return Given(i) ? Settled(ScalarFromPython(slots_[i]), default_value) : default_value;
+  return Given(i) ? Settled(ScalarFromPython(slots_[i], true), default_value)
+                  : default_value;
 }
 
 std::optional<Scalar> ArgParser::OptionalScalar(int i) {
-  return Given(i) ? ScalarFromPython(slots_[i]) : std::nullopt;
+  return Given(i) ? ScalarFromPython(slots_[i], true) : std::nullopt;
+}
+
+std::vector<Scalar> ArgParser::ScalarList(int i, std::vector<Scalar> default_value) {
+  return Given(i) ? Settled(ScalarsFromPython(slots_[i], true), default_value) : default_value;
 }
 
 int64_t ArgParser::Int(int i, int64_t default_value) {
-  return Given(i) ? Settled(Int64FromPython(slots_[i]), default_value) : default_value;
+  return Given(i) ? Settled(Int64FromPython(slots_[i], true), default_value) : default_value;
 }
 
 std::optional<int64_t> ArgParser::OptionalInt(int i) {
-  return Given(i) ? Int64FromPython(slots_[i]) : std::nullopt;
+  return Given(i) ? Int64FromPython(slots_[i], true) : std::nullopt;
 }
 
 double ArgParser::Float(int i, double default_value) {
-  return Given(i) ? Settled(ScalarFromPython(slots_[i]), Scalar(0.0)).To<double>() : default_value;
+  return Given(i) ? Settled(ScalarFromPython(slots_[i], true), Scalar(0.0)).To<double>()
+                  : default_value;
+}
+
+std::optional<double> ArgParser::OptionalFloat(int i) {
+  if (!Given(i)) { return std::nullopt; }
+  return Float(i, 0.0);
+}
+
+std::vector<double> ArgParser::FloatList(int i, std::vector<double> default_value) {
+  if (!Given(i)) { return default_value; }
+  std::vector<double> list;
+  for (const Scalar& value : ScalarList(i, {})) { list.push_back(value.To<double>()); }
+  return list;
 }
 
 bool ArgParser::Bool(int i, bool default_value) {
-  return Given(i) ? slots_[i] == Py_True : default_value;
+  if (!Given(i)) { return default_value; }
+  return PyBool_Check(slots_[i]) ? slots_[i] == Py_True : PyObject_IsTrue(slots_[i]) == 1;
+}
+
+std::optional<bool> ArgParser::OptionalBool(int i) {
+  if (!Given(i)) { return std::nullopt; }
+  return Bool(i, false);
 }
 
 Dims ArgParser::IntList(int i, const Dims& default_value) {
   if (!Given(i)) { return default_value; }
-  if (i != varargs_slot_) { return Settled(DimsFromPython(slots_[i]), Dims()); }
+  if (i != varargs_slot_) {
+    return Settled(SizedDims(slots_[i], bound_->params[i].size, true), Dims());
+  }
   Dims dims;
   for (int k = 0; k < num_varargs_; ++k) {
-    dims.PushBack(Settled(Int64FromPython(varargs_[k]), int64_t{0}));
+    dims.PushBack(Settled(Int64FromPython(varargs_[k], true), int64_t{0}));
   }
   return dims;
 }
@@ -311,6 +425,14 @@ Dims ArgParser::IntList(int i, const Dims& default_value) {
 std::optional<Dims> ArgParser::OptionalIntList(int i) {
   if (!Given(i)) { return std::nullopt; }
   return IntList(i, Dims());
+}
+
+std::vector<int64_t> ArgParser::LongIntList(int i, std::vector<int64_t> default_value) {
+  return Given(i) ? Settled(IntsFromPython(slots_[i], true), default_value) : default_value;
+}
+
+std::vector<Dims> ArgParser::ShapeList(int i) {
+  return Settled(ShapesFromPython(slots_[i]), std::vector<Dims>());
 }
 
 DataType ArgParser::GetDataType(int i, DataType default_value) {
@@ -339,6 +461,11 @@ std::string ArgParser::String(int i, const char* default_value) {
     return "?";
   }
   return text;
+}
+
+std::optional<std::string> ArgParser::OptionalString(int i) {
+  if (!Given(i)) { return std::nullopt; }
+  return String(i, "");
 }
 
 PyObject* WrapResult(Maybe<TensorPtr>&& result) {

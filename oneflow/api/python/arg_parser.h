@@ -1,7 +1,7 @@
 // ArgParser: binds a Python call (vectorcall form) to one of an op's signatures.
 //
 // A signature either fits or it does not, by the types of the arguments alone; overloads are tried
-// in order. Everything that can fail is checked while matching (an integer past 64 bits does not
+// in order. Only when none fits are tensors of one element taken for numbers. Everything that can fail is checked while matching (an integer past 64 bits does not
 // fit), so that the accessors can not.
 //
 // Thread safety: one object for each call, on the stack, with the GIL held. Slots are borrowed.
@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "oneflow/common/maybe.h"
 #include "oneflow/core/device.h"
@@ -29,17 +30,25 @@ enum class ParamType : uint8_t {
   kTensorList,
   kScalar,
   kOptionalScalar,
+  kScalarList,
   kInt,
   kOptionalInt,
   kFloat,
+  kOptionalFloat,
+  kFloatList,
   kBool,
+  kOptionalBool,
   kIntList,
   kOptionalIntList,
+  kLongIntList,
+  kShapeList,
   kDataType,
   kOptionalDataType,
   kOptionalDevice,
   kOptionalGenerator,
   kString,
+  kOptionalString,
+  kIgnored,
 };
 
 struct Param {
@@ -48,6 +57,7 @@ struct Param {
   bool required;
   bool keyword_only;
   bool varargs;  // an int list that may also be given as several positional integers: view(2, 3)
+  int8_t size = 0;  // of an int list with a fixed number of entries; one given stands for all
 };
 
 struct Signature {
@@ -74,17 +84,24 @@ class ArgParser {
   TensorTuple TensorList(int i);
   Scalar GetScalar(int i, Scalar default_value);
   std::optional<Scalar> OptionalScalar(int i);
+  std::vector<Scalar> ScalarList(int i, std::vector<Scalar> default_value);
   int64_t Int(int i, int64_t default_value);
   std::optional<int64_t> OptionalInt(int i);
   double Float(int i, double default_value);
+  std::optional<double> OptionalFloat(int i);
+  std::vector<double> FloatList(int i, std::vector<double> default_value);
   bool Bool(int i, bool default_value);
+  std::optional<bool> OptionalBool(int i);
   Dims IntList(int i, const Dims& default_value);
   std::optional<Dims> OptionalIntList(int i);
+  std::vector<int64_t> LongIntList(int i, std::vector<int64_t> default_value);
+  std::vector<Dims> ShapeList(int i);
   DataType GetDataType(int i, DataType default_value);
   std::optional<DataType> OptionalDataType(int i);
   std::optional<Device> OptionalDevice(int i);
   GeneratorPtr OptionalGenerator(int i);
   std::string String(int i, const char* default_value);
+  std::optional<std::string> OptionalString(int i);
 
  private:
   bool Bind(const Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
@@ -96,6 +113,8 @@ class ArgParser {
   const char* op_;
   const Signature* signatures_;
   int count_;
+  bool tensors_as_numbers_ = false;
+  const Signature* bound_ = nullptr;
   PyObject* slots_[kMaxParams];
   PyObject* const* varargs_ = nullptr;
   int num_varargs_ = 0;
@@ -103,10 +122,10 @@ class ArgParser {
 };
 
 // A Scalar from a Python or numpy number; nullopt (without an exception) when it is none, or an
-// integer past 64 bits.
-std::optional<Scalar> ScalarFromPython(PyObject* object);
+// integer past 64 bits. With `tensors` also from a tensor of one element, whose value is waited for.
+std::optional<Scalar> ScalarFromPython(PyObject* object, bool tensors = false);
 // Integers of a tuple or list, or one integer; nullopt otherwise.
-std::optional<Dims> DimsFromPython(PyObject* object);
+std::optional<Dims> DimsFromPython(PyObject* object, bool tensors = false);
 
 // The result of a binding: the Python object, or nullptr with the exception set.
 PyObject* WrapResult(Maybe<TensorPtr>&& result);
