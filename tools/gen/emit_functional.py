@@ -193,17 +193,24 @@ def _backward_function(
     if uses_attrs:
         lines.append(f"  const {row.attrs}& attrs = node.GetAttrs<{row.attrs}>();")
     for block in blocks:
+        results = [(block.input, block.result), *block.shared]
         index, used = block.input, set().union(*map(identifiers, [*block.statements, block.result]))
-        needs = f"NeedsGradFrom({index})" if block.is_list else f"NeedsGrad({index})"
+        needs = f"node.NeedsGradFrom({index})"
+        if not block.is_list:
+            needs = " || ".join(f"node.NeedsGrad({i})" for i, _ in results)
+            needs = f"({needs})" if block.shared else needs
         arrived = " || ".join(f"dys[{dy}] != nullptr" for dy in block.dys)
         arrived = f"({arrived})" if len(block.dys) > 1 else arrived
-        lines.append(f"  if (node.{needs} && {arrived}) {{")
+        lines.append(f"  if ({needs} && {arrived}) {{")
         for dy in block.dys:
             if gradient_name(dy) in used:
                 lines.append(f"    const TensorPtr& {gradient_name(dy)} = dys[{dy}];")
         lines += [f"    {statement}" for statement in block.statements]
         if block.is_list:
             lines += [f"    JUST(node.SetListGradients({index}, {block.result}, dxs));", "  }"]
+        elif block.shared:
+            lines += [f"    if (node.NeedsGrad({i})) {{ (*dxs)[{i}] = {r}; }}" for i, r in results]
+            lines.append("  }")
         else:
             lines += [f"    (*dxs)[{index}] = {block.result};", "  }"]
     lines += ["  return Ok();", "}", ""]

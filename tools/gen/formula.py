@@ -37,6 +37,13 @@ class Gradient:
     statements: list[str]
     result: str
     is_list: bool
+    shared: list[tuple[int, str]] = field(default_factory=list)
+    """Further inputs whose gradients are other results of the same call, and those results."""
+
+    def shares_with(self, other: Gradient) -> bool:
+        """Whether both take results of one computation: `f(dy)[0]` and `f(dy)[1]`."""
+        lists = self.is_list or other.is_list
+        return not lists and (self.dys, self.statements) == (other.dys, other.statements)
 
 
 def gradient_name(output: int) -> str:
@@ -88,8 +95,17 @@ def compile_backward(row: Row, rows: Mapping[str, Row]) -> Backward:
         out.uses.append((index, out.save_inputs, out.save_outputs))
         out.save_inputs |= saved[0]
         out.save_outputs |= saved[1]
-        out.blocks.append(Gradient(index, dys, compiler.statements, value.cpp, is_list))
+        _append(out.blocks, Gradient(index, dys, compiler.statements, value.cpp, is_list))
     return out
+
+
+def _append(blocks: list[Gradient], block: Gradient) -> None:
+    """Adds a gradient, to an earlier one if both come out of one call."""
+    for earlier in blocks:
+        if block.statements and earlier.shares_with(block):
+            earlier.shared.append((block.input, block.result))
+            return
+    blocks.append(block)
 
 
 def compile_composite(row: Row, rows: Mapping[str, Row]) -> tuple[list[str], str]:

@@ -44,6 +44,15 @@ def test_mul_saves_both_operands() -> None:
     ]
 
 
+def test_results_of_one_call_are_computed_once() -> None:
+    call = "nll_loss_pair(dy, other, None, 0, 'sum')"
+    got = compiled("mul", input=f"{call}[0]", other=f"{call}[1]")
+    assert [(b.input, b.result, b.shared) for b in got.blocks] == [(0, "t1[0]", [(1, "t1[1]")])]
+    assert len(got.blocks[0].statements) == 2
+    got = compiled("mul", input=f"{call}[0]", other=f"{call.replace('sum', 'mean')}[1]")
+    assert [b.input for b in got.blocks] == [0, 1]
+
+
 def test_relu_saves_its_output() -> None:
     got = compiled("relu")
     assert (got.save_inputs, got.save_outputs) == (0, 0b1)
