@@ -1,0 +1,117 @@
+// The kernels convolution, convolution_input_grad and convolution_weight_grad by oneDNN.
+#include <algorithm>
+
+#include "oneflow/core/shape.h"
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/conv/conv_fill.h"
+#include "oneflow/kernels/cpu/conv/conv_geometry.h"
+#include "oneflow/kernels/cpu/conv/conv_gemm.h"
+#include "oneflow/kernels/cpu/conv/onednn_conv.h"
+#include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/dense_call.h"
+#include "oneflow/kernels/cpu/onednn_objects.h"
+#include "oneflow/kernels/kernel.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+// Below this many floating-point operations, calling oneDNN costs more than the project's own loops.
+constexpr double kMinOnednnFlops = 20e3;
+
+DensePolicy Policy() {
+  DensePolicy policy;
+  policy.keeps_bfloat16 = onednn::HasBfloat16();
+  policy.keeps_layout = [](const ArrayView& view) {
+    return view.ndim > 2 && LayoutOf(view) != ConvLayout::kOther;
+  };
+  return policy;
+}
+
+// `call` as DenseCall leaves it, without looking at its data.
+ConvProblem ProblemOf(ConvKind kind, const KernelCall& call) {
+  const ConvOperands at = OperandsOf(kind, call);
+  const DensePolicy policy = Policy();
+  const auto layout = [](const ArrayView& view) {
+    const ConvLayout found = LayoutOf(view);
+    return found == ConvLayout::kOther ? ConvLayout::kPlain : found;
+  };
+  ConvProblem p;
+  p.kind = kind;
+  p.geometry = GeometryOf(kind, call);
+  const bool keeps = at.src->dtype == DataType::kBFloat16 && policy.keeps_bfloat16;
+  p.dtype = keeps ? DataType::kBFloat16 : DataType::kFloat;
+  // What is widened becomes plain, too.
+  const bool widens = at.src->dtype != p.dtype;
+  p.src = widens ? ConvLayout::kPlain : layout(*at.src);
+  p.weight = widens ? ConvLayout::kPlain : layout(*at.weight);
+  p.dst = widens ? ConvLayout::kPlain : layout(*at.dst);
+  p.has_bias = kind == ConvKind::kForward && at.bias != nullptr;
+  p.threads = call.threads;
+  return p;
+}
+
+template <ConvKind kind>
+const char* Accept(const KernelCall& call) {
+  const char* refusal = AcceptOneFloatingDtype(call);
+  if (refusal != nullptr) { return refusal; }
+  if (call.outputs[0].dtype == DataType::kDouble) { return "dtype is float64"; }
+  const double flops = GeometryOf(kind, call).Flops();
+  return flops < kMinOnednnFlops ? "too small" : nullptr;
+}
+
+template <ConvKind kind>
+size_t Scratch(const KernelCall& call) {
+  const ConvProblem p = ProblemOf(kind, call);
+  if (p.geometry.Empty()) { return DenseCall::ScratchBytes(call, Policy()); }
+  const OnednnConv* conv = FindOnednnConv(p);
+  if (conv == nullptr) { return ConvGemmScratch(kind, call); }
+  return DenseCall::ScratchBytes(call, Policy()) + OnednnConvScratchBytes(*conv);
+}
+
+template <ConvKind kind>
+Maybe<void> Run(const KernelCall& call) {
+  const ConvProblem p = ProblemOf(kind, call);
+  OnednnConv* conv = p.geometry.Empty() ? nullptr : FindOnednnConv(p);
+  if (conv == nullptr && !p.geometry.Empty()) { return RunConvGemm(kind, call); }
+  return RunDense(
+      call,
+      [&](const KernelCall& dense) -> Maybe<void> {
+        const ConvOperands at = OperandsOf(kind, dense);
+        if (conv == nullptr) {
+          FillWithBias(dense.outputs[0], at.bias);
+          return Ok();
+        }
+        void* bias = at.bias == nullptr ? nullptr : at.bias->data;
+        JUST(ExecuteOnednnConv(conv, {at.src->data, at.weight->data, at.dst->data, bias},
+                               dense.scratch));
+        if (kind == ConvKind::kInputGrad && at.bias != nullptr) {
+          AddBias(dense.outputs[0], *at.bias, dense.threads);
+        }
+        return Ok();
+      },
+      Policy());
+}
+
+// oneDNN reaches about 100 floating-point operations in a nanosecond.
+template <ConvKind kind>
+double Cost(const KernelCall& call) {
+  const ConvOperands at = OperandsOf(kind, call);
+  const double bytes = BytesOf(*at.src) + BytesOf(*at.weight) + BytesOf(*at.dst);
+  return 3000.0 + GeometryOf(kind, call).Flops() / 100.0 + 3 * MemoryCostNs(bytes);
+}
+
+}  // namespace
+
+#define ONEFLOW_REGISTER_CONV(id, kind)                                              \
+  ONEFLOW_REGISTER_KERNEL(id, {#id ".cpu.onednn", &Run<ConvKind::kind>,              \
+                               &Accept<ConvKind::kind>, &Cost<ConvKind::kind>,       \
+                               &Scratch<ConvKind::kind>})
+
+ONEFLOW_REGISTER_CONV(convolution, kForward);
+ONEFLOW_REGISTER_CONV(convolution_input_grad, kInputGrad);
+ONEFLOW_REGISTER_CONV(convolution_weight_grad, kWeightGrad);
+
+}  // namespace cpu
+}  // namespace oneflow

@@ -1,0 +1,185 @@
+// The kernels of convolution against their reference: random geometries, layouts and dtypes.
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "oneflow/core/shape.h"
+#include "oneflow/kernels/attrs_spatial.h"
+#include "oneflow/kernels/cpu/conv/conv_geometry.h"
+#include "oneflow/kernels/cpu/kernel_testing.h"
+
+namespace oneflow {
+namespace cpu {
+namespace testing {
+namespace {
+
+struct Case {
+  Dims src, weight, dst;
+  ConvAttrs attrs;
+  int64_t terms = 1;  // of the longest sum
+};
+
+struct Window {
+  int64_t in, out, kernel, stride, padding, dilation;
+};
+
+Window PickWindow(Rng* rng, int64_t longest) {
+  Window w;
+  w.kernel = Pick(rng, 1, 3);
+  w.stride = Pick(rng, 1, 3);
+  w.dilation = Pick(rng, 1, 2);
+  w.padding = Pick(rng, 0, 2);
+  const int64_t reach = (w.kernel - 1) * w.dilation + 1;
+  w.in = Pick(rng, std::max<int64_t>(1, reach - 2 * w.padding), longest + reach);
+  w.out = (w.in + 2 * w.padding - reach) / w.stride + 1;
+  return w;
+}
+
+Case PickCase(Rng* rng) {
+  Case c;
+  const int spatial = static_cast<int>(Pick(rng, 1, 3));
+  const bool depthwise = OneIn(rng, 5);
+  const int64_t groups = depthwise ? 16 : OneIn(rng, 3) ? Pick(rng, 2, 3) : 1;
+  const int64_t in = depthwise ? 1 : OneIn(rng, 2) ? 16 : Pick(rng, 1, 5);
+  const int64_t out = depthwise ? 1 : OneIn(rng, 2) ? 16 : Pick(rng, 1, 5);
+  const int64_t batch = OneIn(rng, 15) ? 0 : Pick(rng, 1, 3);
+  c.src = {batch, in * groups};
+  c.weight = {out * groups, in};
+  c.dst = {batch, out * groups};
+  Dims stride, padding, dilation;
+  c.terms = in;
+  const bool pointwise = OneIn(rng, 4);
+  for (int d = 0; d < spatial; ++d) {
+    Window w = PickWindow(rng, spatial == 3 ? 3 : spatial == 2 ? 12 : 60);
+    if (pointwise) { w = {21, 21, 1, 1, 0, 1}; }
+    c.src.PushBack(w.in);
+    c.weight.PushBack(w.kernel);
+    c.dst.PushBack(w.out);
+    stride.PushBack(w.stride);
+    padding.PushBack(w.padding);
+    dilation.PushBack(w.dilation);
+    c.terms *= std::max(w.kernel, w.out);
+  }
+  c.attrs.stride = SpatialList(stride);
+  c.attrs.padding = SpatialList(padding);
+  c.attrs.dilation = SpatialList(dilation);
+  c.attrs.groups = groups;
+  c.terms *= std::max<int64_t>(batch, 1) * out;
+  return c;
+}
+
+// Dense, channels-last, or anything.
+HostArray PickArray(Rng* rng, DataType dtype, const Dims& shape) {
+  if (OneIn(rng, 3)) { return RandomArray(rng, dtype, shape, PickLayout(rng, true)); }
+  if (OneIn(rng, 2)) { return HostArray(dtype, shape); }
+  Dims strides = shape;
+  int64_t stride = shape[1];
+  strides[1] = 1;
+  for (int d = shape.size() - 1; d >= 0; --d) {
+    if (d == 1) { continue; }
+    strides[d] = stride;
+    stride *= std::max<int64_t>(shape[d], 1);
+  }
+  return HostArray(dtype, shape, strides);
+}
+
+double Tolerance(DataType dtype, int64_t terms) {
+  switch (dtype) {
+    case DataType::kDouble: return 1e-14 * static_cast<double>(terms + 8);
+    case DataType::kFloat: return 1e-6 * static_cast<double>(terms + 8);
+    case DataType::kFloat16: return 1e-2;
+    default: return 4e-2;
+  }
+}
+
+struct Counts {
+  int onednn = 0;
+  int gemm = 0;
+};
+
+void ExpectSameAsReference(const std::string& op, const Arrays& in, const HostArray& blank,
+                           const Case& c, Counts* counts) {
+  HostArray want = blank;
+  CHECK_JUST(Call((op + ".cpu.reference").c_str(), in, {&want}, &c.attrs));
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    for (const char* kind : {".cpu.gemm", ".cpu.onednn"}) {
+      const std::string kernel = op + kind;
+      HostArray got = blank;
+      if (Refusal(kernel.c_str(), in, {&got}, &c.attrs) != nullptr) { continue; }
+      ++(kernel.find("onednn") != std::string::npos ? counts->onednn : counts->gemm);
+      CHECK_JUST(Call(kernel.c_str(), in, {&got}, &c.attrs, config.threads));
+      ASSERT_EQ(Difference(got, want, Tolerance(blank.dtype(), c.terms)), "")
+          << kernel << " " << IsaName(config.isa) << " " << DataTypeName(blank.dtype()) << " src "
+          << c.src.ToString() << " weight " << c.weight.ToString() << " dst " << c.dst.ToString();
+      ASSERT_TRUE(got.GuardsIntact()) << kernel;
+    }
+  }
+}
+
+const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kFloat, DataType::kDouble,
+                                       DataType::kBFloat16, DataType::kFloat16};
+
+TEST(Convolution, AgreesWithReference) {
+  Rng rng(11);
+  Counts counts;
+  for (int trial = 0; trial < 120; ++trial) {
+    const DataType dtype = PickDtype(&rng, kDtypes);
+    const Case c = PickCase(&rng);
+    HostArray src = PickArray(&rng, dtype, c.src);
+    HostArray weight = PickArray(&rng, dtype, c.weight);
+    HostArray dst = PickArray(&rng, dtype, c.dst);
+    HostArray bias(dtype, {c.dst[1]});
+    HostArray src_bias(dtype, {c.src[1]});
+    for (HostArray* array : {&src, &weight, &dst, &bias, &src_bias}) { array->Fill(&rng, false); }
+    const bool with_bias = OneIn(&rng, 2);
+    ExpectSameAsReference("convolution", {&src, &weight, with_bias ? &bias : nullptr},
+                          HostArray(dtype, c.dst), c, &counts);
+    ExpectSameAsReference("convolution_input_grad",
+                          {&dst, &weight, with_bias ? &src_bias : nullptr},
+                          HostArray(dtype, c.src), c, &counts);
+    ExpectSameAsReference("convolution_weight_grad", {&dst, &src}, HostArray(dtype, c.weight), c,
+                          &counts);
+    if (HasFatalFailure()) { return; }
+  }
+  EXPECT_GT(counts.onednn, 300);
+  EXPECT_GT(counts.gemm, 600);
+}
+
+// More columns than are made at a time.
+TEST(Convolution, ManyColumns) {
+  Rng rng(12);
+  Counts counts;
+  Case c;
+  c.src = {1, 64, 70, 70};
+  c.weight = {2, 64, 3, 3};
+  c.dst = {1, 2, 70, 70};
+  c.attrs.stride = c.attrs.padding = c.attrs.dilation = SpatialList(Dims{1, 1});
+  c.terms = 70 * 70;
+  HostArray src(DataType::kDouble, c.src);
+  HostArray weight(DataType::kDouble, c.weight);
+  HostArray dst(DataType::kDouble, c.dst);
+  for (HostArray* array : {&src, &weight, &dst}) { array->Fill(&rng, false); }
+  ExpectSameAsReference("convolution", {&src, &weight}, HostArray(DataType::kDouble, c.dst), c,
+                        &counts);
+  ExpectSameAsReference("convolution_input_grad", {&dst, &weight},
+                        HostArray(DataType::kDouble, c.src), c, &counts);
+  ExpectSameAsReference("convolution_weight_grad", {&dst, &src},
+                        HostArray(DataType::kDouble, c.weight), c, &counts);
+  EXPECT_EQ(counts.onednn, 0);
+}
+
+// The comparison sees one wrong element.
+TEST(Convolution, PlantedFaultIsSeen) {
+  Rng rng(13);
+  HostArray a(DataType::kFloat, {2, 3, 4, 4});
+  a.Fill(&rng, false);
+  HostArray b = a;
+  b.Set(17, b.At(17) + 1.0);
+  EXPECT_NE(Difference(b, a, Tolerance(DataType::kFloat, 64)), "");
+}
+
+}  // namespace
+}  // namespace testing
+}  // namespace cpu
+}  // namespace oneflow

@@ -1,0 +1,447 @@
+#include "oneflow/kernels/cpu/conv/onednn_conv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/onednn_objects.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+using onednn::Attributes;
+using onednn::Engine;
+using onednn::Memory;
+using onednn::MemoryDesc;
+using onednn::Primitive;
+using onednn::PrimitiveDesc;
+
+enum Role : int { kSrc, kWeight, kDst, kBias, kNumRoles };
+constexpr int kScratchRole = -1;
+
+int ResultRole(ConvKind kind) {
+  switch (kind) {
+    case ConvKind::kForward: return kDst;
+    case ConvKind::kInputGrad: return kSrc;
+    case ConvKind::kWeightGrad: break;
+  }
+  return kWeight;
+}
+
+dnnl_data_type_t TypeOf(DataType dtype) {
+  return dtype == DataType::kBFloat16 ? dnnl_bf16 : dnnl_f32;
+}
+
+Attributes MakeAttributes(bool accumulates) {
+  dnnl_primitive_attr_t attr = nullptr;
+  if (dnnl_primitive_attr_create(&attr) != dnnl_success) { return nullptr; }
+  Attributes attributes(attr);
+  dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user);
+  if (accumulates) {
+    dnnl_post_ops_t ops = nullptr;
+    if (dnnl_post_ops_create(&ops) != dnnl_success) { return nullptr; }
+    dnnl_post_ops_append_sum(ops, 1.0F, 0, dnnl_data_type_undef);
+    dnnl_primitive_attr_set_post_ops(attr, ops);
+    dnnl_post_ops_destroy(ops);
+  }
+  return attributes;
+}
+
+// ---- how a problem is best given to oneDNN ------------------------------------------------------
+
+// Activations as they lie, where oneDNN's kernels for that layout win over its favourite layout and
+// the reorders that this costs. Measured on the convolutions of ResNet-50 (decision 0001 and after):
+// kernels of one pixel on plain images are matrix products that need no other layout.
+bool KeepsLayout(const ConvProblem& p) {
+  const ConvGeometry& g = p.geometry;
+  if (p.src != p.dst || p.dtype != DataType::kFloat || g.groups != 1) { return false; }
+  if (p.src == ConvLayout::kChannelsLast) { return true; }
+  const bool pointwise = g.IsPointwise();
+  switch (p.kind) {
+    case ConvKind::kForward: return pointwise && g.HasUnitStride() && g.OutPixels() >= 196;
+    case ConvKind::kInputGrad:
+      if (g.in_channels <= 4) { return true; }
+      return pointwise && g.InPixels() >= (g.HasUnitStride() ? 400 : 784);
+    case ConvKind::kWeightGrad: return pointwise;
+  }
+  return false;
+}
+
+// The gradient of a pointwise kernel: one product of matrices for each image, added up.
+bool IsProductOfImages(const ConvProblem& p) {
+  return p.kind == ConvKind::kWeightGrad && KeepsLayout(p) && p.geometry.HasUnitStride() &&
+         p.src == ConvLayout::kPlain && p.geometry.batch <= 64;
+}
+
+// ---- descriptors --------------------------------------------------------------------------------
+
+struct RoleDims {
+  int ndim = 0;
+  dnnl_dims_t dims;     // as oneDNN counts them
+  dnnl_dims_t strides;  // as they lie
+};
+
+void AppendSpatial(const ConvGeometry& g, const int64_t* sizes, RoleDims* r) {
+  for (int d = 3 - g.spatial; d < 3; ++d) { r->dims[r->ndim++] = sizes[d]; }
+}
+
+// Strides of a dense array: the dimensions from `channel + 1` on inside it, or around it.
+void FillStrides(int channel, bool channels_last, RoleDims* r) {
+  int64_t stride = 1;
+  if (channels_last) {
+    r->strides[channel] = 1;
+    stride = r->dims[channel];
+  }
+  for (int d = r->ndim - 1; d >= 0; --d) {
+    if (channels_last && d == channel) { continue; }
+    r->strides[d] = stride;
+    stride *= r->dims[d];
+  }
+}
+
+RoleDims DimsOf(const ConvProblem& p, int role) {
+  const ConvGeometry& g = p.geometry;
+  RoleDims r;
+  if (role == kBias) {
+    r.dims[r.ndim++] = g.out_channels;
+    FillStrides(0, false, &r);
+    return r;
+  }
+  if (role == kWeight) {
+    if (g.groups > 1) { r.dims[r.ndim++] = g.groups; }
+    r.dims[r.ndim++] = g.OutPerGroup();
+    r.dims[r.ndim++] = g.InPerGroup();
+    AppendSpatial(g, g.kernel, &r);
+    FillStrides(g.groups > 1 ? 2 : 1, p.weight == ConvLayout::kChannelsLast, &r);
+    return r;
+  }
+  r.dims[r.ndim++] = g.batch;
+  r.dims[r.ndim++] = role == kSrc ? g.in_channels : g.out_channels;
+  AppendSpatial(g, role == kSrc ? g.in : g.out, &r);
+  FillStrides(1, (role == kSrc ? p.src : p.dst) == ConvLayout::kChannelsLast, &r);
+  return r;
+}
+
+MemoryDesc MakeDesc(const ConvProblem& p, int role, bool any) {
+  const RoleDims r = DimsOf(p, role);
+  dnnl_memory_desc_t desc = nullptr;
+  const dnnl_status_t status =
+      any ? dnnl_memory_desc_create_with_tag(&desc, r.ndim, r.dims, TypeOf(p.dtype),
+                                             dnnl_format_tag_any)
+          : dnnl_memory_desc_create_with_strides(&desc, r.ndim, r.dims, TypeOf(p.dtype), r.strides);
+  return MemoryDesc(status == dnnl_success ? desc : nullptr);
+}
+
+struct Windows {
+  dnnl_dims_t stride, dilation, before, after;
+};
+
+Windows WindowsOf(const ConvGeometry& g) {
+  Windows w;
+  int n = 0;
+  for (int d = 3 - g.spatial; d < 3; ++d, ++n) {
+    w.stride[n] = g.stride[d];
+    w.dilation[n] = g.dilation[d] - 1;
+    w.before[n] = g.padding[d];
+    const int64_t reach = (g.out[d] - 1) * g.stride[d] + (g.kernel[d] - 1) * g.dilation[d] + 1;
+    w.after[n] = reach - g.in[d] - g.padding[d];
+  }
+  return w;
+}
+
+// nullptr where oneDNN refuses, or has its plain reference only.
+PrimitiveDesc IfFast(dnnl_primitive_desc_t desc) {
+  PrimitiveDesc made(desc);
+  if (desc == nullptr) { return nullptr; }
+  const char* info = "";
+  dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, static_cast<void*>(&info));
+  return std::strncmp(info, "ref", 3) == 0 ? nullptr : std::move(made);
+}
+
+PrimitiveDesc MakePrimitiveDesc(const ConvProblem& p, bool keeps_layout) {
+  const Attributes attr = MakeAttributes(false);
+  const MemoryDesc src = MakeDesc(p, kSrc, !keeps_layout);
+  const MemoryDesc weight = MakeDesc(p, kWeight, true);
+  const MemoryDesc dst = MakeDesc(p, kDst, !keeps_layout);
+  const MemoryDesc bias = p.has_bias ? MakeDesc(p, kBias, false) : nullptr;
+  if (attr == nullptr || src == nullptr || weight == nullptr || dst == nullptr) { return nullptr; }
+  const Windows w = WindowsOf(p.geometry);
+  const auto algorithm = dnnl_convolution_direct;
+  dnnl_primitive_desc_t forward = nullptr;
+  dnnl_convolution_forward_primitive_desc_create(
+      &forward, Engine(), dnnl_forward_training, algorithm, src.get(), weight.get(), bias.get(),
+      dst.get(), w.stride, w.dilation, w.before, w.after, attr.get());
+  if (p.kind == ConvKind::kForward || forward == nullptr) { return IfFast(forward); }
+  const PrimitiveDesc hint(forward);
+  dnnl_primitive_desc_t backward = nullptr;
+  if (p.kind == ConvKind::kInputGrad) {
+    dnnl_convolution_backward_data_primitive_desc_create(
+        &backward, Engine(), algorithm, src.get(), weight.get(), dst.get(), w.stride, w.dilation,
+        w.before, w.after, forward, attr.get());
+  } else {
+    dnnl_convolution_backward_weights_primitive_desc_create(
+        &backward, Engine(), algorithm, src.get(), weight.get(), nullptr, dst.get(), w.stride,
+        w.dilation, w.before, w.after, forward, attr.get());
+  }
+  return IfFast(backward);
+}
+
+// What a primitive calls the operand of a role: for queries, and for execution.
+dnnl_query_t QueryOf(ConvKind kind, int role) {
+  if (role == kSrc) {
+    return kind == ConvKind::kInputGrad ? dnnl_query_diff_src_md : dnnl_query_src_md;
+  }
+  if (role == kWeight) {
+    return kind == ConvKind::kWeightGrad ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+  }
+  return kind == ConvKind::kForward ? dnnl_query_dst_md : dnnl_query_diff_dst_md;
+}
+
+int ArgumentOf(ConvKind kind, int role) {
+  if (role == kSrc) { return kind == ConvKind::kInputGrad ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC; }
+  if (role == kWeight) {
+    return kind == ConvKind::kWeightGrad ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS;
+  }
+  if (role == kBias) { return DNNL_ARG_BIAS; }
+  return kind == ConvKind::kForward ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST;
+}
+
+}  // namespace
+
+// ---- one executable convolution -----------------------------------------------------------------
+
+class OnednnConv {
+ public:
+  // False when oneDNN refuses.
+  bool Create(const ConvProblem& p);
+  size_t scratch_bytes() const { return scratch_bytes_; }
+  dnnl_status_t Execute(const ConvPointers& at, void* scratch);
+  int threads() const { return threads_; }
+
+ private:
+  struct Binding {
+    dnnl_memory_t memory;
+    int role;        // or kScratchRole
+    size_t offset;   // in scratch
+    size_t advance;  // bytes from one image to the next
+  };
+  struct Step {
+    Primitive primitive;
+    std::vector<dnnl_exec_arg_t> args;
+  };
+
+  bool CreateConvolution(const ConvProblem& p);
+  bool CreateProductOfImages(const ConvProblem& p);
+  bool AddReorder(const dnnl_memory_desc* from_desc, dnnl_memory_t from,
+                  const dnnl_memory_desc* to_desc, dnnl_memory_t to);
+  bool AddStep(const dnnl_primitive_desc* desc, std::vector<dnnl_exec_arg_t> args);
+  dnnl_memory_t Bind(const dnnl_memory_desc* desc, int role, size_t advance = 0);
+  dnnl_status_t SetHandles(void* const* roles, char* scratch, int64_t image);
+
+  std::vector<Memory> memories_;
+  std::vector<Binding> bindings_;
+  std::vector<Step> steps_;
+  size_t scratch_bytes_ = 0;
+  int threads_ = 1;
+  // Step 0 for the first image, step 1 for each other; otherwise all steps once.
+  int64_t images_ = 0;
+};
+
+dnnl_memory_t OnednnConv::Bind(const dnnl_memory_desc* desc, int role, size_t advance) {
+  dnnl_memory_t memory = nullptr;
+  if (dnnl_memory_create(&memory, desc, Engine(), DNNL_MEMORY_NONE) != dnnl_success) {
+    return nullptr;
+  }
+  memories_.emplace_back(memory);
+  bindings_.push_back({memory, role, scratch_bytes_, advance});
+  if (role == kScratchRole) {
+    scratch_bytes_ += (dnnl_memory_desc_get_size(desc) + 63) / 64 * 64;
+  }
+  return memory;
+}
+
+bool OnednnConv::AddStep(const dnnl_primitive_desc* desc, std::vector<dnnl_exec_arg_t> args) {
+  dnnl_primitive_t primitive = nullptr;
+  if (dnnl_primitive_create(&primitive, desc) != dnnl_success) { return false; }
+  Step step{Primitive(primitive), std::move(args)};
+  const dnnl_memory_desc* pad = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
+  if (pad != nullptr && dnnl_memory_desc_get_size(pad) > 0) {
+    dnnl_memory_t memory = Bind(pad, kScratchRole);
+    if (memory == nullptr) { return false; }
+    step.args.push_back({DNNL_ARG_SCRATCHPAD, memory});
+  }
+  for (const dnnl_exec_arg_t& arg : step.args) {
+    if (arg.memory == nullptr) { return false; }
+  }
+  steps_.push_back(std::move(step));
+  return true;
+}
+
+bool OnednnConv::AddReorder(const dnnl_memory_desc* from_desc, dnnl_memory_t from,
+                            const dnnl_memory_desc* to_desc, dnnl_memory_t to) {
+  const Attributes attr = MakeAttributes(false);
+  dnnl_primitive_desc_t desc = nullptr;
+  if (attr == nullptr || dnnl_reorder_primitive_desc_create(&desc, from_desc, Engine(), to_desc,
+                                                            Engine(), attr.get()) != dnnl_success) {
+    return false;
+  }
+  const PrimitiveDesc owner(desc);
+  return AddStep(desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+bool OnednnConv::CreateConvolution(const ConvProblem& p) {
+  PrimitiveDesc desc = KeepsLayout(p) ? MakePrimitiveDesc(p, true) : nullptr;
+  if (desc == nullptr) { desc = MakePrimitiveDesc(p, false); }
+  if (desc == nullptr) { return false; }
+  const int result = ResultRole(p.kind);
+  MemoryDesc given[3];
+  const dnnl_memory_desc* wanted[3];
+  dnnl_memory_t user[3];
+  dnnl_memory_t used[3];
+  for (int role : {kSrc, kWeight, kDst}) {
+    given[role] = MakeDesc(p, role, false);
+    wanted[role] = dnnl_primitive_desc_query_md(desc.get(), QueryOf(p.kind, role), 0);
+    if (given[role] == nullptr || wanted[role] == nullptr) { return false; }
+    user[role] = Bind(given[role].get(), role);
+    const bool same = dnnl_memory_desc_equal(given[role].get(), wanted[role]) != 0;
+    used[role] = same ? user[role] : Bind(wanted[role], kScratchRole);
+    if (same || role == result) { continue; }
+    if (!AddReorder(given[role].get(), user[role], wanted[role], used[role])) { return false; }
+  }
+  std::vector<dnnl_exec_arg_t> args;
+  for (int role : {kSrc, kWeight, kDst}) {
+    args.push_back({ArgumentOf(p.kind, role), used[role]});
+  }
+  if (p.has_bias) {
+    args.push_back({DNNL_ARG_BIAS, Bind(MakeDesc(p, kBias, false).get(), kBias)});
+  }
+  if (!AddStep(desc.get(), std::move(args))) { return false; }
+  if (used[result] == user[result]) { return true; }
+  return AddReorder(wanted[result], used[result], given[result].get(), user[result]);
+}
+
+bool OnednnConv::CreateProductOfImages(const ConvProblem& p) {
+  const ConvGeometry& g = p.geometry;
+  const int64_t pixels = g.OutPixels();
+  const dnnl_dims_t a_dims = {g.out_channels, pixels}, a_strides = {pixels, 1};
+  const dnnl_dims_t b_dims = {pixels, g.in_channels}, b_strides = {1, pixels};
+  const dnnl_dims_t c_dims = {g.out_channels, g.in_channels}, c_strides = {g.in_channels, 1};
+  dnnl_memory_desc_t a = nullptr;
+  dnnl_memory_desc_t b = nullptr;
+  dnnl_memory_desc_t c = nullptr;
+  dnnl_memory_desc_create_with_strides(&a, 2, a_dims, dnnl_f32, a_strides);
+  dnnl_memory_desc_create_with_strides(&b, 2, b_dims, dnnl_f32, b_strides);
+  dnnl_memory_desc_create_with_strides(&c, 2, c_dims, dnnl_f32, c_strides);
+  const MemoryDesc owners[] = {MemoryDesc(a), MemoryDesc(b), MemoryDesc(c)};
+  if (a == nullptr || b == nullptr || c == nullptr) { return false; }
+  const size_t image = static_cast<size_t>(pixels) * sizeof(float);
+  const std::vector<dnnl_exec_arg_t> args = {
+      {DNNL_ARG_SRC, Bind(a, kDst, image * static_cast<size_t>(g.out_channels))},
+      {DNNL_ARG_WEIGHTS, Bind(b, kSrc, image * static_cast<size_t>(g.in_channels))},
+      {DNNL_ARG_DST, Bind(c, kWeight)}};
+  for (bool accumulates : {false, true}) {
+    const Attributes attr = MakeAttributes(accumulates);
+    dnnl_primitive_desc_t desc = nullptr;
+    if (attr == nullptr || dnnl_matmul_primitive_desc_create(&desc, Engine(), a, b, nullptr, c,
+                                                             attr.get()) != dnnl_success) {
+      return false;
+    }
+    const PrimitiveDesc owner(desc);
+    if (!AddStep(desc, args)) { return false; }
+  }
+  images_ = g.batch;
+  return true;
+}
+
+bool OnednnConv::Create(const ConvProblem& p) {
+  if (Engine() == nullptr || onednn::ThreadStream() == nullptr) { return false; }
+  threads_ = p.threads;
+  const ParallelRegion region(p.threads);  // oneDNN plans for OpenMP's current thread count
+  return IsProductOfImages(p) ? CreateProductOfImages(p) : CreateConvolution(p);
+}
+
+dnnl_status_t OnednnConv::SetHandles(void* const* roles, char* scratch, int64_t image) {
+  for (const Binding& b : bindings_) {
+    if (image > 0 && b.advance == 0) { continue; }
+    char* base = b.role == kScratchRole ? scratch + b.offset : static_cast<char*>(roles[b.role]);
+    const dnnl_status_t set =
+        dnnl_memory_set_data_handle(b.memory, base + b.advance * static_cast<size_t>(image));
+    if (set != dnnl_success) { return set; }
+  }
+  return dnnl_success;
+}
+
+dnnl_status_t OnednnConv::Execute(const ConvPointers& at, void* scratch) {
+  void* const roles[kNumRoles] = {at.src, at.weight, at.dst, at.bias};
+  dnnl_stream_t stream = onednn::ThreadStream();
+  const int64_t rounds = std::max<int64_t>(images_, 1);
+  for (int64_t i = 0; i < rounds; ++i) {
+    const dnnl_status_t set = SetHandles(roles, static_cast<char*>(scratch), i);
+    if (set != dnnl_success) { return set; }
+    const size_t begin = images_ > 0 && i > 0 ? 1 : 0;
+    const size_t end = images_ > 0 ? begin + 1 : steps_.size();
+    for (size_t s = begin; s < end; ++s) {
+      const dnnl_status_t done =
+          dnnl_primitive_execute(steps_[s].primitive.get(), stream,
+                                 static_cast<int>(steps_[s].args.size()), steps_[s].args.data());
+      if (done != dnnl_success) { return done; }
+    }
+  }
+  return dnnl_success;
+}
+
+// ---- the cache ----------------------------------------------------------------------------------
+
+namespace {
+
+constexpr size_t kFields = 30;
+using Cache = onednn::OnednnCache<OnednnConv, kFields, kMaxCachedConvs>;
+
+onednn::Signature<kFields> SignatureOf(const ConvProblem& p) {
+  const ConvGeometry& g = p.geometry;
+  onednn::Signature<kFields> s = {static_cast<int64_t>(p.kind),
+                                  static_cast<int64_t>(p.dtype),
+                                  static_cast<int64_t>(p.src),
+                                  static_cast<int64_t>(p.weight),
+                                  static_cast<int64_t>(p.dst),
+                                  p.has_bias ? 1 : 0,
+                                  p.threads,
+                                  g.spatial,
+                                  g.batch,
+                                  g.groups,
+                                  g.in_channels,
+                                  g.out_channels};
+  size_t n = 12;
+  for (int d = 0; d < 3; ++d) {
+    for (const int64_t* list : {g.in, g.out, g.kernel, g.stride, g.padding, g.dilation}) {
+      s[n++] = list[d];
+    }
+  }
+  return s;
+}
+
+}  // namespace
+
+OnednnConv* FindOnednnConv(const ConvProblem& problem) {
+  return Cache::OfThread().Find(SignatureOf(problem), [&]() -> std::unique_ptr<OnednnConv> {
+    auto conv = std::make_unique<OnednnConv>();
+    if (!conv->Create(problem)) { return nullptr; }
+    return conv;
+  });
+}
+
+size_t OnednnConvScratchBytes(const OnednnConv& conv) { return conv.scratch_bytes(); }
+
+Maybe<void> ExecuteOnednnConv(OnednnConv* conv, const ConvPointers& at, void* scratch) {
+  const ParallelRegion region(conv->threads());
+  const dnnl_status_t status = conv->Execute(at, scratch);
+  if (status == dnnl_success) { return Ok(); }
+  return InternalError("[convolution] oneDNN failed with status {}", static_cast<int>(status));
+}
+
+}  // namespace cpu
+}  // namespace oneflow

@@ -1,0 +1,44 @@
+// One convolution (or gradient of one) by oneDNN: reorders into the layout that its kernel wants,
+// the kernel, and a reorder back, as primitives that are made once for each signature.
+//
+// Thread safety: FindOnednnConv from anywhere; an object belongs to its thread. Nothing throws.
+#ifndef ONEFLOW_KERNELS_CPU_CONV_ONEDNN_CONV_H_
+#define ONEFLOW_KERNELS_CPU_CONV_ONEDNN_CONV_H_
+
+#include <cstddef>
+
+#include "oneflow/common/maybe.h"
+#include "oneflow/kernels/cpu/conv/conv_geometry.h"
+
+namespace oneflow {
+namespace cpu {
+
+inline constexpr int kMaxCachedConvs = 512;
+
+// What is computed. Layouts are kPlain or kChannelsLast; the result's is kPlain.
+struct ConvProblem {
+  ConvKind kind;
+  ConvGeometry geometry;
+  DataType dtype;  // float32 or bfloat16
+  ConvLayout src, weight, dst;
+  bool has_bias;  // of a forward convolution
+  int threads;
+};
+
+struct ConvPointers {
+  void* src;
+  void* weight;
+  void* dst;
+  void* bias;
+};
+
+class OnednnConv;
+// nullptr: oneDNN has no fast kernel for the problem. Good until the thread asks for the next one.
+OnednnConv* FindOnednnConv(const ConvProblem& problem);
+size_t OnednnConvScratchBytes(const OnednnConv& conv);
+Maybe<void> ExecuteOnednnConv(OnednnConv* conv, const ConvPointers& at, void* scratch);
+
+}  // namespace cpu
+}  // namespace oneflow
+
+#endif  // ONEFLOW_KERNELS_CPU_CONV_ONEDNN_CONV_H_
