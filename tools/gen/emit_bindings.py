@@ -129,15 +129,24 @@ def _run(name: str, overloads: list[tuple[Row, bool]]) -> str:
     signatures = "".join(
         f"\n    {_signature(name, i, row)}," for i, (row, _) in enumerate(overloads)
     )
+    for i, (row, _) in enumerate(overloads):
+        if row.signature.result_names:
+            fields = ", ".join(f'"{field}"' for field in row.signature.result_names)
+            lines.append(f'static ResultNames names_{name}_{i} = {{"{name}", {{{fields}}}}};')
     lines.append(f"static const Signature kSignatures_{name}[] = {{{signatures}\n}};\n")
     lines.append(f"static PyObject* Run_{name}({_ARGUMENTS}) {{")
     lines.append(f'  ArgParser parser("{name}", kSignatures_{name}, {len(overloads)});')
     lines.append("  switch (parser.Match(self, args, nargs, kwnames)) {")
     for i, (row, inplace) in enumerate(overloads):
         lines.append(f"    case {i}:")
-        lines.append(f"      return WrapResult({_cpp_call(row, inplace)});")
+        lines.append(f"      return WrapResult({_cpp_call(row, inplace)}{_names(name, i, row)});")
     lines += ["    default:", "      return nullptr;", "  }", "}", ""]
     return "\n".join(lines)
+
+
+def _names(name: str, index: int, row: Row) -> str:
+    """The further argument of WrapResult where results have names."""
+    return f", &names_{name}_{index}" if row.signature.result_names else ""
 
 
 def _param(p: Param) -> str:

@@ -100,6 +100,7 @@ class Signature:
     name: str
     params: tuple[Param, ...]
     outputs: int
+    result_names: tuple[str, ...] = ()  # of a named tuple, as in `(Tensor values, Tensor indices)`
 
     @property
     def tensors(self) -> list[Param]:
@@ -171,7 +172,8 @@ def parse(text: str) -> Signature:
             continue
         params.append(_param(word, keyword_only))
     _check_params(params)
-    return Signature(match["name"], _with_varargs(params), _outputs(match["returns"].strip()))
+    outputs, names = _outputs(match["returns"].strip())
+    return Signature(match["name"], _with_varargs(params), outputs, names)
 
 
 def _split(text: str) -> list[str]:
@@ -251,12 +253,18 @@ def _with_varargs(params: list[Param]) -> tuple[Param, ...]:
     return tuple(flagged if p is last else p for p in params)
 
 
-def _outputs(text: str) -> int:
+def _outputs(text: str) -> tuple[int, tuple[str, ...]]:
     if text == "Tensor":
-        return 1
+        return 1, ()
     if text == "Tensor[]":
-        return -1
-    words = [w.strip() for w in text.strip("()").split(",")]
-    if not (text.startswith("(") and text.endswith(")")) or any(w != "Tensor" for w in words):
+        return -1, ()
+    results = [w.split() for w in text.strip("()").split(",")]
+    named = {len(r) == 2 and bool(_NAME.match(r[1])) for r in results}
+    wrong = any(r[:1] != ["Tensor"] for r in results) or len(named) != 1
+    if not (text.startswith("(") and text.endswith(")")) or wrong:
         raise SignatureError(f"expects a result Tensor, (Tensor, Tensor) or Tensor[], got `{text}`")
-    return len(words)
+    if not named.pop():
+        if any(len(r) != 1 for r in results):
+            raise SignatureError(f"`{text}` has a name that is none")
+        return len(results), ()
+    return len(results), tuple(r[1] for r in results)

@@ -21,6 +21,14 @@ def test_counts_outputs() -> None:
     assert parse("f(Tensor x) -> Tensor[]").outputs == -1
 
 
+def test_names_results() -> None:
+    got = parse("f(Tensor x) -> (Tensor values, Tensor indices)")
+    assert (got.outputs, got.result_names) == (2, ("values", "indices"))
+    for wrong in ("(Tensor values, Tensor)", "(Tensor 1, Tensor 2)", "(int values, Tensor x)"):
+        with pytest.raises(SignatureError):
+            parse(f"f(Tensor x) -> {wrong}")
+
+
 def test_only_the_last_positional_int_list_takes_varargs() -> None:
     view = parse("view(Tensor input, int[] size) -> Tensor")
     assert view.params[1].varargs

@@ -1,6 +1,8 @@
 #include "oneflow/api/python/arg_parser.h"
 
 #include <cstring>
+#include <iterator>
+#include <string>
 #include <string_view>
 
 #include "oneflow/api/python/call_python.h"
@@ -483,6 +485,36 @@ PyObject* WrapResult(Maybe<TensorTuple>&& result) {
     PyObject* item = WrapTensor(tensors[i]);
     if (item == nullptr) { return nullptr; }
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
+  }
+  return tuple.Release();
+}
+
+namespace {
+
+PyTypeObject* TypeOf(ResultNames* names) {
+  if (names->type != nullptr) { return names->type; }
+  PyStructSequence_Field fields[std::size(names->fields)] = {};
+  int count = 0;
+  for (; names->fields[count] != nullptr; ++count) { fields[count].name = names->fields[count]; }
+  // Never freed: Python 3.10 keeps the pointer.
+  const auto* name = new std::string(std::string("oneflow.return_types.") + names->op);
+  PyStructSequence_Desc desc = {name->c_str(), nullptr, fields, count};
+  names->type = PyStructSequence_NewType(&desc);
+  return names->type;
+}
+
+}  // namespace
+
+PyObject* WrapResult(Maybe<TensorTuple>&& result, ResultNames* names) {
+  if (PyErr_Occurred() != nullptr) { return nullptr; }
+  const TensorTuple tensors = PY_JUST_OP(std::move(result));
+  PyTypeObject* type = TypeOf(names);
+  PyRef tuple = PyRef::Steal(type == nullptr ? nullptr : PyStructSequence_New(type));
+  if (!tuple) { return nullptr; }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    PyObject* item = WrapTensor(tensors[i]);
+    if (item == nullptr) { return nullptr; }
+    PyStructSequence_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), item);
   }
   return tuple.Release();
 }

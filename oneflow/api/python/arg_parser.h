@@ -132,6 +132,15 @@ PyObject* WrapResult(Maybe<TensorPtr>&& result);
 PyObject* WrapResult(Maybe<TensorTuple>&& result);
 PyObject* WrapResult(Maybe<void>&& result);
 
+// The results of an op by name: `flow.max(x, 0).values`. The type, a tuple of Python, is made at the
+// first use, and kept.
+struct ResultNames {
+  const char* op;
+  const char* fields[5];  // ended by nullptr
+  PyTypeObject* type = nullptr;
+};
+PyObject* WrapResult(Maybe<TensorTuple>&& result, ResultNames* names);
+
 }  // namespace oneflow
 
 #endif  // ONEFLOW_API_PYTHON_ARG_PARSER_H_
