@@ -64,10 +64,7 @@ struct ReduceAttrs {
 };
 
 // `dims` has no entry (index into the flattened input) or one.
-struct ArgmaxAttrs {
-  IntList dims;
-  bool keepdim = false;
-};
+using ArgmaxAttrs = ReduceAttrs;
 
 // log_softmax and log_softmax_backward.
 struct LogSoftmaxAttrs {
@@ -115,7 +112,7 @@ inline constexpr bool kAllCopyable = (std::is_trivially_copyable_v<Attrs> && ...
 }  // namespace attrs_detail
 static_assert(
     attrs_detail::kAllCopyable<NoAttrs, FillAttrs, ArangeAttrs, NormalAttrs, UniformAttrs, AddAttrs,
-                               ScalarAttrs, MatmulAttrs, ReduceAttrs, ArgmaxAttrs, LogSoftmaxAttrs,
+                               ScalarAttrs, MatmulAttrs, ReduceAttrs, LogSoftmaxAttrs,
                                NllLossAttrs, SgdUpdateAttrs, SliceBackwardAttrs, ThrowErrorAttrs>,
     "an instruction copies attributes by memcpy");
 

@@ -2,10 +2,10 @@
 //
 // Two ways to walk. By rows: each output is a sum over runs along the innermost reduced dimension.
 // By columns, when the innermost dimension of the input stays: kColumnTile neighbouring outputs are
-// summed together, row by row.
+// summed together, row by row. Either way a unit of work is up to kColumnTile neighbouring outputs.
 // Thread safety: a value, const after construction.
-#ifndef ONEFLOW_KERNELS_CPU_REDUCE_PLAN_H_
-#define ONEFLOW_KERNELS_CPU_REDUCE_PLAN_H_
+#ifndef ONEFLOW_KERNELS_CPU_REDUCE_REDUCE_PLAN_H_
+#define ONEFLOW_KERNELS_CPU_REDUCE_REDUCE_PLAN_H_
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ class ReducePlan {
   ReducePlan(const ArrayView& input, const IntList& dims, Order order);
 
   bool by_columns() const { return by_columns_; }
-  // Units of work: outputs (by rows), or tiles of up to kColumnTile outputs (by columns).
+  // Units of work: tiles of up to kColumnTile outputs.
   int64_t units() const { return units_; }
   int64_t outputs() const { return outputs_; }
   int64_t reduced() const { return reduced_count_; }  // elements that fall into each output
@@ -35,7 +35,8 @@ class ReducePlan {
   struct Unit {
     int64_t input;   // offset of the first element, in elements
     int64_t output;  // offset of the first output
-    int64_t columns;
+    int64_t columns;      // outputs of the unit
+    int64_t input_step;   // between the first elements of neighbouring outputs
     int64_t output_step;  // between the outputs of a unit
   };
   Unit GetUnit(int64_t i) const;
@@ -78,6 +79,7 @@ class ReducePlan {
   int num_reduced_ = 0;
   Dim column_ = {1, 0, 0};
   bool by_columns_ = false;
+  int64_t tile_ = 1;  // outputs of a unit, but for the last ones
   int64_t tiles_ = 1;
   int64_t units_ = 1;
   int64_t outputs_ = 1;
@@ -87,4 +89,4 @@ class ReducePlan {
 }  // namespace cpu
 }  // namespace oneflow
 
-#endif  // ONEFLOW_KERNELS_CPU_REDUCE_PLAN_H_
+#endif  // ONEFLOW_KERNELS_CPU_REDUCE_REDUCE_PLAN_H_

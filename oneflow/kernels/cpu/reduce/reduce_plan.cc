@@ -1,11 +1,15 @@
-#include "oneflow/kernels/cpu/reduce_plan.h"
+#include "oneflow/kernels/cpu/reduce/reduce_plan.h"
 
 #include <algorithm>
 
-#include "oneflow/kernels/cpu/reduce_loops.h"
+#include "oneflow/kernels/cpu/reduce/reduce_loops.h"
 
 namespace oneflow {
 namespace cpu {
+
+namespace {
+constexpr int64_t kRowUnitElements = 8192;
+}  // namespace
 
 ReducePlan::ReducePlan(const ArrayView& input, const IntList& dims, Order order) {
   bool reduce[kMaxDims] = {};
@@ -52,29 +56,35 @@ int ReducePlan::Merge(Dim* dims, int count) {
 }
 
 void ReducePlan::ChooseColumns() {
-  units_ = outputs_;
-  if (reduced_[0].input == 1 && reduced_[0].size > 1) { return; }
-  for (int d = 0; d < num_kept_; ++d) {
-    if (kept_[d].input != 1) { continue; }
-    column_ = kept_[d];
-    std::copy(kept_ + d + 1, kept_ + num_kept_, kept_ + d);
-    --num_kept_;
-    by_columns_ = true;
-    tiles_ = (column_.size + kColumnTile - 1) / kColumnTile;
-    units_ = outputs_ == 0 ? 0 : outputs_ / column_.size * tiles_;
-    return;
+  int at = 0;  // rows: the innermost dimension that stays gives the outputs of a unit
+  if (reduced_[0].input != 1 || reduced_[0].size == 1) {
+    for (int d = 0; d < num_kept_; ++d) {
+      if (kept_[d].input == 1) {
+        by_columns_ = true;
+        at = d;
+        break;
+      }
+    }
   }
+  if (num_kept_ > 0) {
+    column_ = kept_[at];
+    std::copy(kept_ + at + 1, kept_ + num_kept_, kept_ + at);
+    --num_kept_;
+  }
+  // Rows of many elements are units of their own, which threads can share.
+  tile_ = by_columns_
+              ? kColumnTile
+              : std::clamp<int64_t>(kRowUnitElements / std::max<int64_t>(reduced_count_, 1), 1,
+                                    kColumnTile);
+  tiles_ = (column_.size + tile_ - 1) / tile_;
+  units_ = outputs_ == 0 ? 0 : outputs_ / column_.size * tiles_;
 }
 
 ReducePlan::Unit ReducePlan::GetUnit(int64_t i) const {
-  Unit unit{0, 0, 1, 1};
-  int64_t rest = i;
-  if (by_columns_) {
-    const int64_t first = rest % tiles_ * kColumnTile;
-    rest /= tiles_;
-    unit = {first * column_.input, first * column_.output,
-            std::min(kColumnTile, column_.size - first), column_.output};
-  }
+  const int64_t first = i % tiles_ * tile_;
+  int64_t rest = i / tiles_;
+  Unit unit = {first * column_.input, first * column_.output, std::min(tile_, column_.size - first),
+               column_.input, column_.output};
   for (int d = 0; d < num_kept_; ++d) {
     const int64_t index = rest % kept_[d].size;
     rest /= kept_[d].size;

@@ -1,0 +1,354 @@
+// Compiled once for each instruction set: see isa.h.
+#include "oneflow/kernels/cpu/exp.h"
+#include "oneflow/kernels/cpu/reduce/reduce_loops.h"
+
+namespace oneflow {
+namespace cpu {
+namespace ONEFLOW_ISA {
+
+namespace {
+
+constexpr int kLanes = 16;
+
+template <typename T>
+T FoldLanes(T* lanes) {
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) { lanes[l] += lanes[l + width]; }
+  }
+  return lanes[0];
+}
+
+// ---- the index of an extreme --------------------------------------------------------------------
+
+// Does x go before best? A NaN goes before every number.
+template <bool kMax, typename T>
+bool Better(T x, T best) {
+  // NOLINTNEXTLINE(misc-redundant-expression)
+  return (kMax ? x > best : x < best) || (x != x && best == best);
+}
+
+template <bool kMax, typename T>
+bool BlockHasBetter(const T* x, int64_t n, T best) {
+  // Counted without leaving early, so that the compiler can use vectors.
+  int better = 0;
+  for (int64_t i = 0; i < n; ++i) { better |= Better<kMax>(x[i], best) ? 1 : 0; }
+  return better != 0;
+}
+
+template <bool kMax, typename T>
+struct Arg {
+  static T Value(const ArgState& state) {
+    T value;
+    __builtin_memcpy(&value, state.value, sizeof(T));
+    return value;
+  }
+  static void Set(ArgState* state, T value, int64_t index) {
+    __builtin_memcpy(state->value, &value, sizeof(T));
+    state->index = index;
+  }
+
+  static void Init(void* states, int64_t n) {
+    ArgState* to = static_cast<ArgState*>(states);
+    for (int64_t i = 0; i < n; ++i) { to[i].index = -1; }
+  }
+
+  static void Row(const void* x, int64_t n, int64_t first, void* state) {
+    constexpr int64_t kBlock = 256;
+    if (n == 0) { return; }
+    const T* from = static_cast<const T*>(x);
+    ArgState* to = static_cast<ArgState*>(state);
+    if (to->index < 0) { Set(to, from[0], first); }
+    T best = Value(*to);
+    int64_t index = to->index;
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t end = at + kBlock < n ? at + kBlock : n;
+      if (!BlockHasBetter<kMax>(from + at, end - at, best)) { continue; }
+      for (int64_t i = at; i < end; ++i) {
+        if (Better<kMax>(from[i], best)) {
+          best = from[i];
+          index = first + i;
+        }
+      }
+    }
+    Set(to, best, index);
+  }
+
+  static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t first,
+                      void* states) {
+    if (rows == 0) { return; }
+    const T* from = static_cast<const T*>(x);
+    ArgState* to = static_cast<ArgState*>(states);
+    T best[kColumnTile];
+    int64_t index[kColumnTile];
+    const bool fresh = to[0].index < 0;  // so are all columns of a tile, or none
+    for (int64_t j = 0; j < cols; ++j) {
+      best[j] = fresh ? from[j] : Value(to[j]);
+      index[j] = fresh ? first : to[j].index;
+    }
+    for (int64_t r = fresh ? 1 : 0; r < rows; ++r) {
+      const T* row = from + r * row_stride;
+      const int64_t at = first + r;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < cols; ++j) {
+        const bool better = Better<kMax>(row[j], best[j]);
+        best[j] = better ? row[j] : best[j];
+        index[j] = better ? at : index[j];
+      }
+    }
+    for (int64_t j = 0; j < cols; ++j) { Set(to + j, best[j], index[j]); }
+  }
+
+  static void Merge(void* into, const void* from, int64_t n) {
+    ArgState* to = static_cast<ArgState*>(into);
+    const ArgState* more = static_cast<const ArgState*>(from);
+    for (int64_t i = 0; i < n; ++i) {
+      if (more[i].index < 0) { continue; }
+      if (to[i].index < 0 || Better<kMax>(Value(more[i]), Value(to[i]))) { to[i] = more[i]; }
+    }
+  }
+};
+
+// ---- mean and squared deviations ----------------------------------------------------------------
+
+// Each block is gone through twice, for its mean and for the deviations from it; blocks are joined
+// by the formula of Chan, Golub and LeVeque.
+inline void Join(MomentState* to, double count, double mean, double squares) {
+  if (count == 0.0) { return; }
+  const double total = to->count + count;
+  const double delta = mean - to->mean;
+  to->mean += delta * (count / total);
+  to->squares += squares + delta * delta * (to->count * (count / total));
+  to->count = total;
+}
+
+template <typename T>
+struct Moments {
+  static void Init(void* states, int64_t n) {
+    MomentState* to = static_cast<MomentState*>(states);
+    for (int64_t i = 0; i < n; ++i) { to[i] = {0.0, 0.0, 0.0}; }
+  }
+
+  static double SumOf(const T* x, int64_t n) {
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(x[i + l]); }
+    }
+    for (int l = 0; i + l < n; ++l) { lanes[l] += static_cast<double>(x[i + l]); }
+    return FoldLanes(lanes);
+  }
+
+  static double SquaresOf(const T* x, int64_t n, double mean) {
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) {
+        const double d = static_cast<double>(x[i + l]) - mean;
+        lanes[l] += d * d;
+      }
+    }
+    for (int l = 0; i + l < n; ++l) {
+      const double d = static_cast<double>(x[i + l]) - mean;
+      lanes[l] += d * d;
+    }
+    return FoldLanes(lanes);
+  }
+
+  static void Row(const void* x, int64_t n, int64_t, void* state) {
+    constexpr int64_t kBlock = 4096;
+    const T* from = static_cast<const T*>(x);
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t count = n - at < kBlock ? n - at : kBlock;
+      const double mean = SumOf(from + at, count) / static_cast<double>(count);
+      Join(static_cast<MomentState*>(state), static_cast<double>(count), mean,
+           SquaresOf(from + at, count, mean));
+    }
+  }
+
+  static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t,
+                      void* states) {
+    constexpr int64_t kBlock = 32;
+    const T* from = static_cast<const T*>(x);
+    for (int64_t at = 0; at < rows; at += kBlock) {
+      const int64_t count = rows - at < kBlock ? rows - at : kBlock;
+      Block(from + at * row_stride, row_stride, count, cols, static_cast<MomentState*>(states));
+    }
+  }
+
+  static void Block(const T* from, int64_t row_stride, int64_t rows, int64_t cols,
+                    MomentState* states) {
+    double mean[kColumnTile] = {};
+    double squares[kColumnTile] = {};
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < cols; ++j) {
+        mean[j] += static_cast<double>(from[r * row_stride + j]);
+      }
+    }
+    for (int64_t j = 0; j < cols; ++j) { mean[j] /= static_cast<double>(rows); }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t j = 0; j < cols; ++j) {
+        const double d = static_cast<double>(from[r * row_stride + j]) - mean[j];
+        squares[j] += d * d;
+      }
+    }
+    for (int64_t j = 0; j < cols; ++j) {
+      Join(states + j, static_cast<double>(rows), mean[j], squares[j]);
+    }
+  }
+
+  static void Merge(void* into, const void* from, int64_t n) {
+    MomentState* to = static_cast<MomentState*>(into);
+    const MomentState* more = static_cast<const MomentState*>(from);
+    for (int64_t i = 0; i < n; ++i) { Join(to + i, more[i].count, more[i].mean, more[i].squares); }
+  }
+};
+
+// ---- logarithm of a sum of exponentials ---------------------------------------------------------
+
+template <typename T>
+bool IsFinite(T x) {
+  return x - x == T(0);
+}
+
+inline void Join(LogSumExpState* to, double max, double sum) {
+  if (sum == 0.0) { return; }  // nothing but -inf
+  if (to->empty != 0 || max == to->max) {
+    to->sum += sum;
+    to->max = max;
+  } else if (max > to->max) {
+    to->sum = to->sum * Exp(to->max - max) + sum;
+    to->max = max;
+  } else {
+    to->sum += sum * Exp(max - to->max);
+  }
+  to->empty = 0;
+}
+
+template <typename T>
+struct LogSumExp {
+  static void Init(void* states, int64_t n) {
+    LogSumExpState* to = static_cast<LogSumExpState*>(states);
+    for (int64_t i = 0; i < n; ++i) { to[i] = {0.0, 0.0, 1}; }
+  }
+
+  static T MaxOf(const T* x, int64_t n) {
+    T lanes[kLanes];
+    for (int l = 0; l < kLanes; ++l) { lanes[l] = x[0]; }
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) { lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l]; }
+    }
+    for (; i < n; ++i) { lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0]; }
+    T max = lanes[0];
+    for (int l = 1; l < kLanes; ++l) { max = lanes[l] > max ? lanes[l] : max; }
+    return IsFinite(max) ? max : T(0);
+  }
+
+  static double SumOfExp(const T* x, int64_t n, T max) {
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(Exp(x[i + l] - max)); }
+    }
+    // The rest goes through the same vector code: filled up with -inf, whose exponential is 0.
+    if (i < n) {
+      T rest[kLanes];
+      for (int l = 0; l < kLanes; ++l) {
+        rest[l] = i + l < n ? x[i + l] - max : static_cast<T>(-__builtin_inf());
+      }
+      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(Exp(rest[l])); }
+    }
+    return FoldLanes(lanes);
+  }
+
+  static void Row(const void* x, int64_t n, int64_t, void* state) {
+    constexpr int64_t kBlock = 4096;
+    const T* from = static_cast<const T*>(x);
+    for (int64_t at = 0; at < n; at += kBlock) {
+      const int64_t count = n - at < kBlock ? n - at : kBlock;
+      const T max = MaxOf(from + at, count);
+      Join(static_cast<LogSumExpState*>(state), static_cast<double>(max),
+           SumOfExp(from + at, count, max));
+    }
+  }
+
+  static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t,
+                      void* states) {
+    constexpr int64_t kBlock = 32;
+    const T* from = static_cast<const T*>(x);
+    for (int64_t at = 0; at < rows; at += kBlock) {
+      const int64_t count = rows - at < kBlock ? rows - at : kBlock;
+      Block(from + at * row_stride, row_stride, count, cols, static_cast<LogSumExpState*>(states));
+    }
+  }
+
+  static void Block(const T* from, int64_t row_stride, int64_t rows, int64_t cols,
+                    LogSumExpState* states) {
+    T max[kColumnTile];
+    double sum[kColumnTile] = {};
+    for (int64_t j = 0; j < cols; ++j) { max[j] = from[j]; }
+    for (int64_t r = 1; r < rows; ++r) {
+      const T* row = from + r * row_stride;
+      for (int64_t j = 0; j < cols; ++j) { max[j] = row[j] > max[j] ? row[j] : max[j]; }
+    }
+    for (int64_t j = 0; j < cols; ++j) { max[j] = IsFinite(max[j]) ? max[j] : T(0); }
+    for (int64_t r = 0; r < rows; ++r) {
+      const T* row = from + r * row_stride;
+      for (int64_t j = 0; j < cols; ++j) { sum[j] += static_cast<double>(Exp(row[j] - max[j])); }
+    }
+    for (int64_t j = 0; j < cols; ++j) { Join(states + j, static_cast<double>(max[j]), sum[j]); }
+  }
+
+  static void Merge(void* into, const void* from, int64_t n) {
+    LogSumExpState* to = static_cast<LogSumExpState*>(into);
+    const LogSumExpState* more = static_cast<const LogSumExpState*>(from);
+    for (int64_t i = 0; i < n; ++i) {
+      if (more[i].empty == 0) { Join(to + i, more[i].max, more[i].sum); }
+    }
+  }
+};
+
+// ---- the table ----------------------------------------------------------------------------------
+
+template <typename Loops>
+constexpr ReduceLoops Entry(int64_t state_bytes, bool positional = false) {
+  return {state_bytes, &Loops::Init, &Loops::Row, &Loops::Columns, &Loops::Merge, positional};
+}
+
+template <typename T>
+constexpr void FillArg(StatisticTable* table, DataType dtype) {
+  const int d = static_cast<int>(dtype);
+  table->argmax[d] = Entry<Arg<true, T>>(sizeof(ArgState), true);
+  table->argmin[d] = Entry<Arg<false, T>>(sizeof(ArgState), true);
+}
+
+template <typename T>
+constexpr void FillFloat(StatisticTable* table, DataType dtype) {
+  const int d = static_cast<int>(dtype);
+  FillArg<T>(table, dtype);
+  table->moments[d] = Entry<Moments<T>>(sizeof(MomentState));
+  table->log_sum_exp[d] = Entry<LogSumExp<T>>(sizeof(LogSumExpState));
+}
+
+constexpr StatisticTable MakeTable() {
+  StatisticTable table = {};
+  FillArg<uint8_t>(&table, DataType::kBool);
+  FillArg<uint8_t>(&table, DataType::kUInt8);
+  FillArg<int8_t>(&table, DataType::kInt8);
+  FillArg<int16_t>(&table, DataType::kInt16);
+  FillArg<int32_t>(&table, DataType::kInt32);
+  FillArg<int64_t>(&table, DataType::kInt64);
+  FillFloat<float>(&table, DataType::kFloat);
+  FillFloat<double>(&table, DataType::kDouble);
+  return table;
+}
+
+constexpr StatisticTable kTable = MakeTable();
+
+}  // namespace
+
+const StatisticTable& GetStatisticTable() { return kTable; }
+
+}  // namespace ONEFLOW_ISA
+}  // namespace cpu
+}  // namespace oneflow
