@@ -112,8 +112,8 @@ inline constexpr bool kAllCopyable = (std::is_trivially_copyable_v<Attrs> && ...
 }  // namespace attrs_detail
 static_assert(
     attrs_detail::kAllCopyable<NoAttrs, FillAttrs, ArangeAttrs, NormalAttrs, UniformAttrs, AddAttrs,
-                               ScalarAttrs, MatmulAttrs, ReduceAttrs, LogSoftmaxAttrs,
-                               NllLossAttrs, SgdUpdateAttrs, SliceBackwardAttrs, ThrowErrorAttrs>,
+                               ScalarAttrs, MatmulAttrs, ReduceAttrs, LogSoftmaxAttrs, NllLossAttrs,
+                               SgdUpdateAttrs, SliceBackwardAttrs, ThrowErrorAttrs>,
     "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

@@ -31,8 +31,8 @@ std::optional<int64_t> Int64FromPython(PyObject* object, bool tensors) {
   PyRef number;
   if (!PyLong_Check(object)) {
     if (PyIndex_Check(object) == 0) { return std::nullopt; }
-    if (IsTensor(object) && !(tensors && IsNumberTensor(object) &&
-                              IsIntegral(TensorValue(object)->dtype()))) {
+    if (IsTensor(object) &&
+        !(tensors && IsNumberTensor(object) && IsIntegral(TensorValue(object)->dtype()))) {
       return std::nullopt;
     }
     number = PyRef::Steal(CallPython(PyNumber_Index, object));
@@ -252,7 +252,8 @@ bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const
       varargs_ = args + used;
       num_varargs_ = static_cast<int>(nargs - used);
       for (; used < nargs; ++used) {
-        if (!Int64FromPython(args[used], tensors_as_numbers_).has_value() || num_varargs_ > kMaxDims) {
+        if (!Int64FromPython(args[used], tensors_as_numbers_).has_value() ||
+            num_varargs_ > kMaxDims) {
           if (why != nullptr) { *why = Mismatch(param, args[used]); }
           return false;
         }
@@ -365,8 +366,7 @@ TensorTuple ArgParser::TensorList(int i) {
 }
 
 Scalar ArgParser::GetScalar(int i, Scalar default_value) {
-  return Given(i) ? Settled(ScalarFromPython(slots_[i], true), default_value)
-                  : default_value;
+  return Given(i) ? Settled(ScalarFromPython(slots_[i], true), default_value) : default_value;
 }
 
 std::optional<Scalar> ArgParser::OptionalScalar(int i) {

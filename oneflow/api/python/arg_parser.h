@@ -56,7 +56,7 @@ struct Param {
   ParamType type;
   bool required;
   bool keyword_only;
-  bool varargs;  // an int list that may also be given as several positional integers: view(2, 3)
+  bool varargs;     // an int list that may also be given as several positional integers: view(2, 3)
   int8_t size = 0;  // of an int list with a fixed number of entries; one given stands for all
 };
 

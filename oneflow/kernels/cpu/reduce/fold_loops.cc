@@ -146,9 +146,7 @@ struct Wide {
     for (; i + kLanes <= n; i += kLanes) { StepLanes<Op>(from + i, accs); }
     Acc lanes[kLanes];
     __builtin_memcpy(lanes, accs, sizeof(lanes));
-    for (int l = 0; i + l < n; ++l) {
-      Op::Join(lanes + l, Op::Map(Traits<T>::Widen(from[i + l])));
-    }
+    for (int l = 0; i + l < n; ++l) { Op::Join(lanes + l, Op::Map(Traits<T>::Widen(from[i + l]))); }
     for (int width = kLanes / 2; width > 0; width /= 2) {
       for (int l = 0; l < width; ++l) { Op::Join(lanes + l, lanes[l + width]); }
     }
@@ -290,7 +288,9 @@ struct Same {
     int64_t j = 0;
     for (; j + kWidth <= cols; j += kWidth) {
       Vec acc = Load(to + j);
-      for (int64_t r = 0; r < rows; ++r) { Op::Join(&acc, Op::Map(Load(from + r * row_stride + j))); }
+      for (int64_t r = 0; r < rows; ++r) {
+        Op::Join(&acc, Op::Map(Load(from + r * row_stride + j)));
+      }
       __builtin_memcpy(to + j, &acc, sizeof(acc));
     }
     for (int64_t r = 0; r < rows && j < cols; ++r) {

@@ -29,8 +29,8 @@ class Packer {
  public:
   explicit Packer(DataType dtype) : size_(static_cast<int>(SizeOf(dtype))) {
     if (LoopDtype(dtype) != dtype) {
-      widen_ = GetElementwiseLoops()
-                   .cast[static_cast<int>(dtype)][static_cast<int>(DataType::kFloat)];
+      widen_ =
+          GetElementwiseLoops().cast[static_cast<int>(dtype)][static_cast<int>(DataType::kFloat)];
     }
   }
   bool widens() const { return widen_ != nullptr; }
@@ -175,8 +175,8 @@ void StoreAs(const ArrayView& out, const In* values, int64_t first, int64_t step
 // By way of float32, in the arithmetic of the cast kernels.
 template <typename In>
 void StoreHalves(const ArrayView& out, const In* values, int64_t first, int64_t step, int64_t n) {
-  const UnaryLoop narrow = GetElementwiseLoops().cast[static_cast<int>(DataType::kFloat)]
-                                                     [static_cast<int>(out.dtype)];
+  const UnaryLoop narrow =
+      GetElementwiseLoops().cast[static_cast<int>(DataType::kFloat)][static_cast<int>(out.dtype)];
   for (int64_t at = 0; at < n; at += kColumnTile) {
     const int64_t count = std::min(kColumnTile, n - at);
     float floats[kColumnTile];

@@ -42,14 +42,14 @@ struct ReduceLoops {
 // Extremes: the input's type. kAll, kAny: uint8_t.
 enum class Fold : int {
   kSum,
-  kNanSum,        // NaN counts as 0
-  kSumAbs,        // floating only, as the next
+  kNanSum,  // NaN counts as 0
+  kSumAbs,  // floating only, as the next
   kSumSquares,
   kCountNonzero,  // NaN counts
   kProd,
-  kMax,           // NaN wins; so in all extremes
+  kMax,  // NaN wins; so in all extremes
   kMin,
-  kMaxAbs,        // floating only, as the next
+  kMaxAbs,  // floating only, as the next
   kMinAbs,
   kAll,
   kAny,

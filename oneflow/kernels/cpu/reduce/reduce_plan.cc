@@ -72,10 +72,9 @@ void ReducePlan::ChooseColumns() {
     --num_kept_;
   }
   // Rows of many elements are units of their own, which threads can share.
-  tile_ = by_columns_
-              ? kColumnTile
-              : std::clamp<int64_t>(kRowUnitElements / std::max<int64_t>(reduced_count_, 1), 1,
-                                    kColumnTile);
+  tile_ = by_columns_ ? kColumnTile
+                      : std::clamp<int64_t>(kRowUnitElements / std::max<int64_t>(reduced_count_, 1),
+                                            1, kColumnTile);
   tiles_ = (column_.size + tile_ - 1) / tile_;
   units_ = outputs_ == 0 ? 0 : outputs_ / column_.size * tiles_;
 }

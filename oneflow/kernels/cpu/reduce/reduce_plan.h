@@ -33,8 +33,8 @@ class ReducePlan {
   int64_t reduced() const { return reduced_count_; }  // elements that fall into each output
 
   struct Unit {
-    int64_t input;   // offset of the first element, in elements
-    int64_t output;  // offset of the first output
+    int64_t input;        // offset of the first element, in elements
+    int64_t output;       // offset of the first output
     int64_t columns;      // outputs of the unit
     int64_t input_step;   // between the first elements of neighbouring outputs
     int64_t output_step;  // between the outputs of a unit

@@ -225,8 +225,8 @@ ONEFLOW_REGISTER_KERNEL(sum, {"sum.cpu.reference", &RunFold<Sum>, nullptr, &Cost
 ONEFLOW_REGISTER_KERNEL(nansum, {"nansum.cpu.reference", &RunFold<NanSum>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(prod, {"prod.cpu.reference", &RunFold<Prod>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(mean, {"mean.cpu.reference", &RunFold<Mean>, nullptr, &Cost});
-ONEFLOW_REGISTER_KERNEL(count_nonzero, {"count_nonzero.cpu.reference", &RunFold<CountNonzero>,
-                                        nullptr, &Cost});
+ONEFLOW_REGISTER_KERNEL(count_nonzero,
+                        {"count_nonzero.cpu.reference", &RunFold<CountNonzero>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(all, {"all.cpu.reference", &RunFold<All>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(any, {"any.cpu.reference", &RunFold<Any>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(amax, {"amax.cpu.reference", &RunExtreme<true>, nullptr, &Cost});
@@ -237,8 +237,8 @@ ONEFLOW_REGISTER_KERNEL(max_dim, {"max_dim.cpu.reference", &RunArg<true>, nullpt
 ONEFLOW_REGISTER_KERNEL(min_dim, {"min_dim.cpu.reference", &RunArg<false>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(var, {"var.cpu.reference", &RunMoment<false>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(std, {"std.cpu.reference", &RunMoment<true>, nullptr, &Cost});
-ONEFLOW_REGISTER_KERNEL(logsumexp, {"logsumexp.cpu.reference", &RunFold<LogSumExp>, nullptr,
-                                    &Cost});
+ONEFLOW_REGISTER_KERNEL(logsumexp,
+                        {"logsumexp.cpu.reference", &RunFold<LogSumExp>, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(vector_norm, {"vector_norm.cpu.reference", &RunNorm, nullptr, &Cost});
 
 }  // namespace reference

@@ -248,7 +248,8 @@ TEST(Folds, AgreeWithReference) {
 TEST(Folds, NormsAgreeWithReference) {
   Rng rng(5);
   const Case c = {"vector_norm", false, true, DataType::kDouble, false};
-  for (double ord : {0.0, 1.0, 2.0, static_cast<double>(INFINITY), -static_cast<double>(INFINITY)}) {
+  for (double ord :
+       {0.0, 1.0, 2.0, static_cast<double>(INFINITY), -static_cast<double>(INFINITY)}) {
     for (int trial = 0; trial < 40; ++trial) {
       const HostArray x = CaseInput(&rng, c);
       NormAttrs attrs;

@@ -42,8 +42,7 @@ void StoreIndices(const ArrayView& out, const void* states, int64_t first, int64
   for (int64_t j = 0; j < n; ++j) { out.Data<int64_t>()[first + j * step] = from[j].index; }
 }
 
-void StoreValues(const ArrayView& out, const void* states, int64_t first, int64_t step,
-                 int64_t n) {
+void StoreValues(const ArrayView& out, const void* states, int64_t first, int64_t step, int64_t n) {
   const ArgState* from = static_cast<const ArgState*>(states);
   const size_t size = SizeOf(LoopDtype(out.dtype));
   alignas(8) unsigned char values[kColumnTile * 8];
@@ -136,12 +135,12 @@ ONEFLOW_REGISTER_KERNEL(argmax, {"argmax.cpu.vector", &RunArg<&StatisticTable::a
                                  &ReduceCost, &Scratch<&StatisticTable::argmax>});
 ONEFLOW_REGISTER_KERNEL(argmin, {"argmin.cpu.vector", &RunArg<&StatisticTable::argmin>, &AcceptArg,
                                  &ReduceCost, &Scratch<&StatisticTable::argmin>});
-ONEFLOW_REGISTER_KERNEL(max_dim, {"max_dim.cpu.vector", &RunValueAndIndex<&StatisticTable::argmax>,
-                                  &AcceptValueAndIndex, &ReduceCost,
-                                  &Scratch<&StatisticTable::argmax>});
-ONEFLOW_REGISTER_KERNEL(min_dim, {"min_dim.cpu.vector", &RunValueAndIndex<&StatisticTable::argmin>,
-                                  &AcceptValueAndIndex, &ReduceCost,
-                                  &Scratch<&StatisticTable::argmin>});
+ONEFLOW_REGISTER_KERNEL(max_dim,
+                        {"max_dim.cpu.vector", &RunValueAndIndex<&StatisticTable::argmax>,
+                         &AcceptValueAndIndex, &ReduceCost, &Scratch<&StatisticTable::argmax>});
+ONEFLOW_REGISTER_KERNEL(min_dim,
+                        {"min_dim.cpu.vector", &RunValueAndIndex<&StatisticTable::argmin>,
+                         &AcceptValueAndIndex, &ReduceCost, &Scratch<&StatisticTable::argmin>});
 ONEFLOW_REGISTER_KERNEL(var, {"var.cpu.vector", &RunVar, &AcceptFloating, &MomentCost,
                               &Scratch<&StatisticTable::moments>});
 ONEFLOW_REGISTER_KERNEL(std, {"std.cpu.vector", &RunStd, &AcceptFloating, &MomentCost,
