@@ -32,7 +32,7 @@ struct GradientUse {
 
 struct FunctionalOp {
   const OpDef* def;
-  BackwardFn backward;    // nullptr: not differentiable (outputs do not require grad)
+  BackwardFn backward;  // nullptr: not differentiable (outputs do not require grad)
   // In masks of inputs, a list has one bit for all of it: that of its first (OpDef::ListAt).
   uint32_t save_inputs;   // bit i: input i is saved for backward
   uint32_t save_outputs;  // bit i: output i is saved for backward

@@ -104,7 +104,9 @@ from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
 from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
 
 # Submodules and the names that live in them, loaded at first use.
-_LAZY_MODULES = frozenset(("autograd", "cpu", "cuda", "framework", "nn", "optim", "utils"))
+_LAZY_MODULES = frozenset(
+    ("autograd", "cpu", "cuda", "framework", "nn", "optim", "test_utils", "unittest", "utils")
+)
 _LAZY_NAMES = {"save": "oneflow.framework.serialization", "load": "oneflow.framework.serialization"}
 
 _sys.modules[__name__].__dict__.update(

@@ -183,9 +183,7 @@ def _uses(row: Row, compiled: Backward) -> str:
     )
 
 
-def _backward_function(
-    row: Row, uses_attrs: bool, blocks: list[Gradient]
-) -> str:
+def _backward_function(row: Row, uses_attrs: bool, blocks: list[Gradient]) -> str:
     lines = [
         f"Maybe<void> {camel(row.name)}Backward(const OpNode& node, const TensorTuple& dys,",
         "                     TensorTuple* dxs) {",
