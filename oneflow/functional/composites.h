@@ -74,8 +74,6 @@ Maybe<TensorPtr> SliceLike(const TensorPtr& dy, const Dims& shape, int64_t dim, 
 Maybe<TensorPtr> Contiguous(const TensorPtr& input);
 
 // composites_nn.cc
-Maybe<TensorPtr> Matmul(const TensorPtr& input, const TensorPtr& other);
-Maybe<TensorPtr> LinearWeightGrad(const TensorPtr& dy, const TensorPtr& input);
 Maybe<TensorPtr> LogSoftmaxBackwardGrad(const TensorPtr& dy, const TensorPtr& out, int64_t dim);
 Maybe<TensorPtr> LogSoftmaxBackwardOutGrad(const TensorPtr& dy, const TensorPtr& grad,
                                            const TensorPtr& out, int64_t dim);

@@ -4,6 +4,7 @@ FAMILIES = [
     "creation",
     "debug",
     "elementwise",
+    "matmul",
     "nn",
     "optim",
     "reduce",

@@ -82,11 +82,40 @@ def sgd_momentum(
     return param - lr * step, state
 
 
+def matmul(
+    a: np.ndarray, b: np.ndarray, transpose_a: bool, transpose_b: bool, alpha: float
+) -> np.ndarray:
+    """numpy's, with operands transposed and a factor."""
+    a = np.swapaxes(a, -1, -2) if transpose_a else a
+    b = np.swapaxes(b, -1, -2) if transpose_b else b
+    product = np.matmul(a, b)
+    return product if alpha == 1 else np.asarray(alpha * product).astype(product.dtype)
+
+
+def mlp(
+    x: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], skip: bool
+) -> np.ndarray:
+    """Linear layers, each followed by relu, but for the last if `skip`."""
+    for i, (weight, bias) in enumerate(zip(weights, biases)):
+        x = x @ weight.T + bias
+        if i + 1 < len(weights) or not skip:
+            x = np.maximum(x, 0)
+    return x
+
+
+def einsum(equation: str, operands: Sequence[np.ndarray]) -> np.ndarray:
+    """numpy's, which wants no spaces."""
+    return np.asarray(np.einsum(equation.replace(" ", ""), *operands))
+
+
 NAMES: dict[str, Any] = {
     "np": np,
     "axis": axis,
     "log_softmax": log_softmax,
+    "matmul": matmul,
+    "mlp": mlp,
     "nll_loss": nll_loss,
+    "einsum": einsum,
     "expanded": expanded,
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,

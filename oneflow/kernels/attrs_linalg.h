@@ -1,0 +1,32 @@
+// The attribute structs of recurrent layers, attention and linear algebra. See attrs.h.
+//
+// Thread safety: plain values.
+#ifndef ONEFLOW_KERNELS_ATTRS_LINALG_H_
+#define ONEFLOW_KERNELS_ATTRS_LINALG_H_
+
+#include <cstdint>
+#include <type_traits>
+
+namespace oneflow {
+
+// lstm_sequence, gru_sequence, rnn_sequence and their gradients: one direction of one layer.
+struct SequenceAttrs {
+  bool reverse = false;  // from the last step to the first
+  bool relu = false;     // rnn_sequence: relu instead of tanh
+};
+
+// fused_attention and its gradient.
+struct AttentionAttrs {
+  double scale = 1.0;
+  bool is_causal = false;  // query i sees keys 0 to i
+};
+
+// inverse, cholesky, solve: nothing to say. determinant: nothing to say.
+
+static_assert(std::is_trivially_copyable_v<SequenceAttrs> &&
+                  std::is_trivially_copyable_v<AttentionAttrs>,
+              "an instruction copies attributes by memcpy");
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_KERNELS_ATTRS_LINALG_H_

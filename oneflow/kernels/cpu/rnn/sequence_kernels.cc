@@ -1,0 +1,380 @@
+// The kernels lstm_sequence, gru_sequence, rnn_sequence and their gradients: all steps of one
+// direction of one layer in one call. The input's part of the gates comes ready made, for all steps.
+#include <algorithm>
+#include <cstring>
+
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/attrs_linalg.h"
+#include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/inner_gemm.h"
+#include "oneflow/kernels/cpu/rnn/rnn_loops.h"
+#include "oneflow/kernels/cpu/rnn/sequence.h"
+#include "oneflow/kernels/kernel.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+// Elements of a state that are worth handing to a thread.
+constexpr int64_t kGrainElements = 2048;
+
+enum class Cell { kLstm, kGru, kRnn };
+
+constexpr int64_t GatesOf(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
+constexpr int64_t SavedOf(Cell cell) { return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0; }
+
+template <Cell cell>
+const char* Name() {
+  return cell == Cell::kLstm ? "lstm" : cell == Cell::kGru ? "gru" : "rnn";
+}
+
+// Rows of an array of `width` columns, addressed by row.
+struct Rows {
+  char* data = nullptr;
+  int64_t bytes = 0;  // of one row
+
+  Rows() = default;
+  Rows(const ArrayView& view, int64_t width)
+      : data(view.given ? view.Data<char>() : nullptr),
+        bytes(width * static_cast<int64_t>(SizeOf(view.dtype))) {}
+  Rows(void* memory, int64_t row_bytes) : data(static_cast<char*>(memory)), bytes(row_bytes) {}
+  char* At(int64_t row) const { return data == nullptr ? nullptr : data + row * bytes; }
+  void CopyTo(const Rows& to, int64_t count) const {
+    if (count > 0) { std::memcpy(to.data, data, static_cast<size_t>(count * bytes)); }
+  }
+};
+
+int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Calls body(first, count) for pieces of [0, rows).
+template <typename Body>
+void ForRows(int threads, int64_t rows, int64_t hidden, const Body& body) {
+  const int64_t grain = std::max<int64_t>(1, kGrainElements / std::max<int64_t>(hidden, 1));
+  ParallelFor(rows > grain ? threads : 1, rows, grain,
+              [&](int64_t begin, int64_t end) { body(begin, end - begin); });
+}
+
+// b (rows x cols) transposed into `to`, so that every step's product reads it in order.
+template <typename T>
+void TransposeInto(void* to, const void* from, int64_t rows, int64_t cols) {
+  T* out = static_cast<T*>(to);
+  const T* in = static_cast<const T*>(from);
+  constexpr int64_t kTile = 16;
+  for (int64_t r0 = 0; r0 < rows; r0 += kTile) {
+    for (int64_t c = 0; c < cols; ++c) {
+      for (int64_t r = r0; r < std::min(rows, r0 + kTile); ++r) {
+        out[c * rows + r] = in[r * cols + c];
+      }
+    }
+  }
+}
+
+// ---- forward ------------------------------------------------------------------------------------
+// Inputs: x_gates (rows, g h), batch_sizes or none, h0 (batch, h), [LSTM: c0,] w_hh (g h, h)
+// [, GRU: b_hh or none]. Outputs: y (rows, h), hn (batch, h) [, LSTM: cn] [, saved (rows, s h)].
+
+template <Cell cell>
+struct ForwardViews {
+  ArrayView x_gates, sizes, h0, c0, w_hh, b_hh, y, hn, cn, saved;
+
+  explicit ForwardViews(const KernelCall& call) {
+    int i = 0;
+    x_gates = call.inputs[i++];
+    sizes = call.inputs[i++];
+    h0 = call.inputs[i++];
+    c0.given = cn.given = saved.given = b_hh.given = false;
+    if (cell == Cell::kLstm) { c0 = call.inputs[i++]; }
+    w_hh = call.inputs[i++];
+    if (cell == Cell::kGru && i < call.num_inputs) { b_hh = call.inputs[i++]; }
+    int o = 0;
+    y = call.outputs[o++];
+    hn = call.outputs[o++];
+    if (cell == Cell::kLstm) { cn = call.outputs[o++]; }
+    if (cell != Cell::kRnn) { saved = call.outputs[o++]; }
+  }
+  int64_t batch() const { return h0.shape[0]; }
+  int64_t hidden() const { return h0.shape[1]; }
+  int64_t rows() const { return x_gates.shape[0]; }
+};
+
+struct ForwardScratch {
+  int64_t weights, gates, bias, gemm_at;  // offsets in bytes
+
+  ForwardScratch(Cell cell, DataType dtype, int64_t batch, int64_t hidden) {
+    const auto size = static_cast<int64_t>(SizeOf(dtype));
+    const int64_t width = GatesOf(cell) * hidden;
+    weights = 0;
+    gates = Aligned(width * hidden * size);
+    bias = gates + Aligned(batch * width * size);
+    gemm_at = bias + Aligned(width * size);
+  }
+};
+
+InnerGemm StepGemm(DataType dtype, int64_t m, int64_t n, int64_t k) {
+  InnerGemm gemm;
+  gemm.dtype = dtype;
+  gemm.m = m;
+  gemm.n = n;
+  gemm.k = k;
+  gemm.lda = k;
+  gemm.ldb = n;
+  gemm.ldc = n;
+  return gemm;
+}
+
+template <Cell cell>
+size_t ForwardScratchBytes(const KernelCall& call) {
+  const ForwardViews<cell> v(call);
+  const ForwardScratch at(cell, v.y.dtype, v.batch(), v.hidden());
+  const InnerGemm gemm =
+      StepGemm(v.y.dtype, v.batch(), GatesOf(cell) * v.hidden(), v.hidden());
+  return static_cast<size_t>(at.gemm_at) + InnerGemmScratchBytes(gemm, call.threads);
+}
+
+template <Cell cell>
+StepForwardFn ForwardLoop(const KernelCall& call) {
+  const RnnLoops& loops = GetRnnLoops();
+  const int dtype = static_cast<int>(call.outputs[0].dtype);
+  if (cell == Cell::kLstm) { return loops.lstm[dtype]; }
+  if (cell == Cell::kGru) { return loops.gru[dtype]; }
+  return call.GetAttrs<SequenceAttrs>().relu ? loops.relu[dtype] : loops.tanh[dtype];
+}
+
+template <Cell cell>
+Maybe<void> Forward(const KernelCall& call) {
+  const ForwardViews<cell> v(call);
+  const DataType dtype = v.y.dtype;
+  const int64_t hidden = v.hidden(), width = GatesOf(cell) * hidden;
+  const Sequence sequence = JUST(Sequence::Make(Name<cell>(), v.sizes, v.rows(), v.batch(),
+                                                call.GetAttrs<SequenceAttrs>().reverse));
+  const ForwardScratch at(cell, dtype, v.batch(), hidden);
+  char* memory = static_cast<char*>(call.scratch);
+  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  (dtype == DataType::kFloat ? &TransposeInto<float> : &TransposeInto<double>)(
+      memory + at.weights, v.w_hh.data, width, hidden);
+  const Rows x(v.x_gates, width), y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden),
+      saved(v.saved, SavedOf(cell) * hidden), gates(memory + at.gates, x.bytes);
+  Rows(v.h0, hidden).CopyTo(h, v.batch());
+  if (cell == Cell::kLstm) { Rows(v.c0, hidden).CopyTo(c, v.batch()); }
+  const void* bias = v.b_hh.given ? v.b_hh.data : memory + at.bias;
+  if (!v.b_hh.given) { std::memset(memory + at.bias, 0, static_cast<size_t>(x.bytes)); }
+  const StepForwardFn loop = ForwardLoop<cell>(call);
+  for (const SequenceStep& step : sequence.steps()) {
+    const InnerGemm gemm = StepGemm(dtype, step.rows, width, hidden);
+    JUST(RunInnerGemm(gemm, h.data, memory + at.weights, gates.data, &gemm_scratch, call.threads));
+    ForRows(call.threads, step.rows, hidden, [&](int64_t r, int64_t count) {
+      loop(StepForward{count, hidden, x.At(step.first + r), gates.At(r), bias, h.At(r), c.At(r),
+                       y.At(step.first + r), saved.At(step.first + r)});
+    });
+  }
+  return Ok();
+}
+
+// ---- backward -----------------------------------------------------------------------------------
+// Inputs: dy, dhn [, LSTM: dcn] (each or none), batch_sizes or none, h0 [, LSTM: c0], w_hh, y
+// [, saved]. Outputs: dx_gates, dh0 [, LSTM: dc0], dw_hh [, GRU: db_hh].
+
+template <Cell cell>
+struct BackwardViews {
+  ArrayView dy, dhn, dcn, sizes, h0, c0, w_hh, y, saved, dx, dh0, dc0, dw, db;
+
+  explicit BackwardViews(const KernelCall& call) {
+    int i = 0;
+    dcn.given = c0.given = saved.given = dc0.given = db.given = false;
+    dy = call.inputs[i++];
+    dhn = call.inputs[i++];
+    if (cell == Cell::kLstm) { dcn = call.inputs[i++]; }
+    sizes = call.inputs[i++];
+    h0 = call.inputs[i++];
+    if (cell == Cell::kLstm) { c0 = call.inputs[i++]; }
+    w_hh = call.inputs[i++];
+    y = call.inputs[i++];
+    if (cell != Cell::kRnn) { saved = call.inputs[i++]; }
+    int o = 0;
+    dx = call.outputs[o++];
+    dh0 = call.outputs[o++];
+    if (cell == Cell::kLstm) { dc0 = call.outputs[o++]; }
+    dw = call.outputs[o++];
+    if (cell == Cell::kGru) { db = call.outputs[o++]; }
+  }
+  int64_t batch() const { return h0.shape[0]; }
+  int64_t hidden() const { return h0.shape[1]; }
+  int64_t rows() const { return y.shape[0]; }
+};
+
+struct BackwardScratch {
+  int64_t gates, product, old, gemm_at;  // offsets in bytes
+
+  // GRU keeps the gradient of the state's part of the gates apart from that of the input's.
+  BackwardScratch(Cell cell, DataType dtype, int64_t rows, int64_t batch, int64_t hidden) {
+    const auto size = static_cast<int64_t>(SizeOf(dtype));
+    gates = 0;
+    product = cell == Cell::kGru ? Aligned(rows * 3 * hidden * size) : 0;
+    old = product + (cell == Cell::kGru ? Aligned(batch * hidden * size) : 0);
+    gemm_at = old + Aligned(rows * hidden * size);
+  }
+};
+
+// dw (width x hidden) = gates^T (rows x width) old states (rows x hidden).
+InnerGemm WeightGemm(DataType dtype, int64_t rows, int64_t width, int64_t hidden) {
+  InnerGemm gemm = StepGemm(dtype, width, hidden, rows);
+  gemm.transpose_a = true;
+  gemm.lda = width;
+  return gemm;
+}
+
+template <Cell cell>
+size_t BackwardScratchBytes(const KernelCall& call) {
+  const BackwardViews<cell> v(call);
+  const int64_t width = GatesOf(cell) * v.hidden();
+  const BackwardScratch at(cell, v.y.dtype, v.rows(), v.batch(), v.hidden());
+  const InnerGemm step = StepGemm(v.y.dtype, v.batch(), v.hidden(), width);
+  const InnerGemm weight = WeightGemm(v.y.dtype, v.rows(), width, v.hidden());
+  return static_cast<size_t>(at.gemm_at) + std::max(InnerGemmScratchBytes(step, call.threads),
+                                                    InnerGemmScratchBytes(weight, call.threads));
+}
+
+template <Cell cell>
+StepBackwardFn BackwardLoop(const KernelCall& call) {
+  const RnnLoops& loops = GetRnnLoops();
+  const int dtype = static_cast<int>(call.outputs[0].dtype);
+  if (cell == Cell::kLstm) { return loops.lstm_backward[dtype]; }
+  if (cell == Cell::kGru) { return loops.gru_backward[dtype]; }
+  const bool relu = call.GetAttrs<SequenceAttrs>().relu;
+  return relu ? loops.relu_backward[dtype] : loops.tanh_backward[dtype];
+}
+
+// Each row's state before its step: from the step before, or the initial one.
+void GatherOld(const Sequence& sequence, const Rows& y, const Rows& h0, const Rows& old) {
+  for (const SequenceStep& step : sequence.steps()) {
+    Rows(y.At(step.old_first), y.bytes).CopyTo(Rows(old.At(step.first), old.bytes), step.old_rows);
+    Rows(h0.At(step.old_rows), h0.bytes)
+        .CopyTo(Rows(old.At(step.first + step.old_rows), old.bytes), step.rows - step.old_rows);
+  }
+}
+
+// The state that the elementwise part needs of before the step, for rows from `r` on: LSTM's cell
+// state is in what was saved.
+template <Cell cell>
+struct OldState {
+  const Rows& old;  // gathered h
+  const Rows& c0;
+  const Rows& saved;
+  int64_t size, hidden;
+
+  // Rows [r, r + count) of the step, which must not cross old_rows.
+  void Set(const SequenceStep& step, int64_t r, StepBackward* s) const {
+    s->old_stride = hidden;
+    s->old = old.At(step.first + r);
+    if (cell != Cell::kLstm) { return; }
+    if (r >= step.old_rows) {
+      s->old = c0.At(r);
+      return;
+    }
+    s->old = saved.At(step.old_first + r) + 4 * hidden * size;
+    s->old_stride = 5 * hidden;
+  }
+};
+
+void InitGradient(const Rows& from, const Rows& to, int64_t batch) {
+  if (from.data == nullptr) {
+    std::memset(to.data, 0, static_cast<size_t>(batch * to.bytes));
+  } else {
+    from.CopyTo(to, batch);
+  }
+}
+
+template <Cell cell>
+Maybe<void> Backward(const KernelCall& call) {
+  const BackwardViews<cell> v(call);
+  const DataType dtype = v.y.dtype;
+  const int d = static_cast<int>(dtype);
+  const auto size = static_cast<int64_t>(SizeOf(dtype));
+  const int64_t hidden = v.hidden(), width = GatesOf(cell) * hidden;
+  const Sequence sequence = JUST(Sequence::Make(Name<cell>(), v.sizes, v.rows(), v.batch(),
+                                                call.GetAttrs<SequenceAttrs>().reverse));
+  const BackwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
+  char* memory = static_cast<char*>(call.scratch);
+  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  const Rows dx(v.dx, width), dy(v.dy, hidden), y(v.y, hidden), h0(v.h0, hidden), c0(v.c0, hidden);
+  const Rows saved(v.saved, SavedOf(cell) * hidden), old(memory + at.old, y.bytes);
+  const Rows dh(v.dh0, hidden), dc(v.dc0, hidden), product(memory + at.product, y.bytes);
+  const Rows dg = cell == Cell::kGru ? Rows(memory + at.gates, dx.bytes) : dx;
+  GatherOld(sequence, y, h0, old);
+  InitGradient(Rows(v.dhn, hidden), dh, v.batch());
+  if (cell == Cell::kLstm) { InitGradient(Rows(v.dcn, hidden), dc, v.batch()); }
+  const OldState<cell> old_state{old, c0, saved, size, hidden};
+  const StepBackwardFn loop = BackwardLoop<cell>(call);
+  const auto elementwise = [&](const SequenceStep& step, int64_t r, int64_t count) {
+    const int64_t row = step.first + r;
+    StepBackward s{count,   hidden,   hidden,   dy.At(row), saved.At(row), y.At(row),
+                   nullptr, dh.At(r), dc.At(r), dx.At(row), dg.At(row)};
+    old_state.Set(step, r, &s);
+    loop(s);
+  };
+  for (auto step = sequence.steps().rbegin(); step != sequence.steps().rend(); ++step) {
+    ForRows(call.threads, step->rows, hidden, [&](int64_t r, int64_t count) {
+      const int64_t inside = std::min(std::max<int64_t>(step->old_rows - r, 0), count);
+      if (inside > 0) { elementwise(*step, r, inside); }
+      if (inside < count) { elementwise(*step, r + inside, count - inside); }
+    });
+    char* to = cell == Cell::kGru ? product.data : dh.data;
+    JUST(RunInnerGemm(StepGemm(dtype, step->rows, hidden, width), dg.At(step->first), v.w_hh.data,
+                      to, &gemm_scratch, call.threads));
+    if (cell == Cell::kGru) { GetRnnLoops().accumulate[d](dh.data, to, step->rows * hidden); }
+  }
+  if (cell == Cell::kGru) {
+    std::memset(v.db.data, 0, static_cast<size_t>(width * size));
+    for (int64_t r = 0; r < v.rows(); ++r) {
+      GetRnnLoops().accumulate[d](v.db.data, dg.At(r), width);
+    }
+  }
+  return RunInnerGemm(WeightGemm(dtype, v.rows(), width, hidden), dg.data, old.data, v.dw.data,
+                      &gemm_scratch, call.threads);
+}
+
+// ---- common -------------------------------------------------------------------------------------
+
+const char* Accept(const KernelCall& call) {
+  const DataType dtype = call.outputs[0].dtype;
+  if (GetRnnLoops().lstm[static_cast<int>(dtype)] == nullptr) { return "dtype not supported"; }
+  for (int i = 0; i < call.num_inputs; ++i) {
+    const ArrayView& view = call.inputs[i];
+    if (view.given && !view.contiguous) { return "operand is not dense"; }
+  }
+  return nullptr;
+}
+
+// Per row of gates: a product with the weight, and about 40 operations for each element.
+double CostOf(Cell cell, int64_t rows, int64_t hidden, double products) {
+  const double elements = static_cast<double>(rows * hidden * GatesOf(cell));
+  return 1000.0 + elements * (2.0 + products * 2.0 * static_cast<double>(hidden) / 100.0);
+}
+template <Cell cell>
+double ForwardCost(const KernelCall& call) {
+  const ForwardViews<cell> v(call);
+  return CostOf(cell, v.rows(), v.hidden(), 1.0);
+}
+template <Cell cell>
+double BackwardCost(const KernelCall& call) {
+  const BackwardViews<cell> v(call);
+  return CostOf(cell, v.rows(), v.hidden(), 2.0);
+}
+
+}  // namespace
+
+#define ONEFLOW_REGISTER_SEQUENCE(name, cell)                                                \
+  ONEFLOW_REGISTER_KERNEL(name##_sequence,                                                   \
+                          {#name "_sequence.cpu.vector", &Forward<cell>, &Accept,            \
+                           &ForwardCost<cell>, &ForwardScratchBytes<cell>});                 \
+  ONEFLOW_REGISTER_KERNEL(name##_sequence_backward,                                          \
+                          {#name "_sequence_backward.cpu.vector", &Backward<cell>, &Accept,  \
+                           &BackwardCost<cell>, &BackwardScratchBytes<cell>})
+
+ONEFLOW_REGISTER_SEQUENCE(lstm, Cell::kLstm);
+ONEFLOW_REGISTER_SEQUENCE(gru, Cell::kGru);
+ONEFLOW_REGISTER_SEQUENCE(rnn, Cell::kRnn);
+
+}  // namespace cpu
+}  // namespace oneflow
