@@ -1,3 +1,6 @@
+#include <cmath>
+#include <string>
+
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/composites_linalg.h"
@@ -66,9 +69,12 @@ Maybe<TensorPtr> MaybeTransposed(const TensorPtr& t, bool transposed) {
   return transpose(t, -2, -1);
 }
 
+// A whole factor leaves integers integers, however it is written.
 Maybe<TensorPtr> Scaled(const TensorPtr& t, const Scalar& factor) {
-  if (factor.To<double>() == 1.0) { return t; }
-  return scalar_mul(t, factor);
+  const auto value = factor.To<double>();
+  if (value == 1.0) { return t; }
+  const bool whole = std::floor(value) == value && std::fabs(value) < 1e15;
+  return scalar_mul(t, whole && !IsFloating(t->dtype()) ? Scalar(factor.To<int64_t>()) : factor);
 }
 
 bool IsZero(const Scalar& factor) { return factor.To<double>() == 0.0; }
