@@ -1,0 +1,293 @@
+// The kernels gather (reads elements along one dim) and scatter_ (writes, adds or multiplies them into
+// a target). What one element of a target gets is applied in the order of the indices, whatever the
+// number of threads.
+//
+// gather: x, index -> out. scatter_: target, index, src -> target.
+#include <algorithm>
+#include <atomic>
+
+#include "oneflow/core/dims.h"
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/indexing/indices.h"
+#include "oneflow/kernels/kernel.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+// The elements of `index`, in lines: along dim `dim`, side by side with the last dim. The lines are
+// the other dims; each has its own place on the indexed side and on the plain one (out or src).
+struct Walk {
+  Walk(const ArrayView& indexed_side, const ArrayView& index_array, const ArrayView& plain_side,
+       int along)
+      : indexed(indexed_side), index(index_array), plain(plain_side), dim(along) {
+    last = index.ndim - 1;
+    for (int d = 0; d < index.ndim; ++d) {
+      if (d != dim && d != last) { lines *= index.shape[d]; }
+    }
+    length = index.shape[dim];
+    width = dim == last ? 1 : index.shape[last];
+  }
+
+  const ArrayView& indexed;
+  const ArrayView& index;
+  const ArrayView& plain;
+  int dim;
+  int last;
+  int64_t lines = 1;
+  int64_t length;  // along dim
+  int64_t width;   // along the last dim, where that is another
+
+  struct Place {
+    int64_t indexed = 0;
+    int64_t index = 0;
+    int64_t plain = 0;
+  };
+  Place PlaceOf(int64_t line) const {
+    Place place;
+    for (int d = last; d >= 0; --d) {
+      if (d == dim || d == last) { continue; }
+      const int64_t at = line % index.shape[d];
+      line /= index.shape[d];
+      place.indexed += at * indexed.strides[d];
+      place.index += at * index.strides[d];
+      place.plain += at * plain.strides[d];
+    }
+    return place;
+  }
+
+  // Calls visit(index, offset of it, indexed offset without it, plain offset) for the elements of one
+  // line, columns [begin, end): along dim first, so that a target sees its indices in order.
+  template <typename I, typename Visit>
+  bool VisitLine(int64_t line, int64_t begin, int64_t end, const Visit& visit) const {
+    const Place place = PlaceOf(line);
+    const I* from = index.Data<I>() + place.index;
+    const bool flat = dim == last;
+    const int64_t index_column = flat ? 0 : index.strides[last];
+    const int64_t indexed_column = flat ? 0 : indexed.strides[last];
+    const int64_t plain_column = flat ? 0 : plain.strides[last];
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t u = i * index.strides[dim];
+      const int64_t v = place.plain + i * plain.strides[dim];
+      for (int64_t j = begin; j < end; ++j) {
+        if (!visit(static_cast<int64_t>(from[u + j * index_column]),
+                   place.indexed + j * indexed_column, v + j * plain_column)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+};
+
+// Row-major position in the index of a line's first bad element.
+template <typename I>
+ErrorPtr FindBad(const Walk& walk, int64_t caller) {
+  const int64_t size = walk.indexed.shape[walk.dim];
+  const int64_t total = walk.index.Count();
+  for (int64_t at = 0; at < total; ++at) {
+    int64_t rest = at;
+    int64_t offset = 0;
+    for (int d = walk.last; d >= 0; --d) {
+      offset += rest % walk.index.shape[d] * walk.index.strides[d];
+      rest /= walk.index.shape[d];
+    }
+    const auto value = static_cast<int64_t>(walk.index.Data<I>()[offset]);
+    if (Wrap(value, size, WrapsNegative(caller)) < 0) {
+      return BadIndex(caller, walk.indexed, walk.dim, walk.index, at, value);
+    }
+  }
+  return InternalError("[{}] an index changed while it was read", NameOf(caller));
+}
+
+// Lines with few elements go together, long ones are cut into strips of columns.
+template <typename Body>
+void ForLines(const Walk& walk, int threads, const Body& body) {
+  const int64_t strip = std::max<int64_t>(1, std::min(walk.width, kGrain / std::max<int64_t>(
+                                                                      1, walk.length) + 1));
+  const int64_t strips = (walk.width + strip - 1) / strip;
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, walk.length * strip));
+  ParallelFor(threads, walk.lines * strips, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i % strips * strip;
+      body(i / strips, first, std::min(first + strip, walk.width));
+    }
+  });
+}
+
+template <typename Word, typename I>
+Maybe<void> Gather(const Walk& walk, int64_t caller, int threads) {
+  const int64_t size = walk.indexed.shape[walk.dim];
+  const int64_t stride = walk.indexed.strides[walk.dim];
+  const Word* x = walk.indexed.Data<Word>();
+  Word* out = walk.plain.Data<Word>();
+  std::atomic<bool> bad{false};
+  ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
+    const bool good =
+        walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t from, int64_t to) {
+          if (static_cast<uint64_t>(k) >= static_cast<uint64_t>(size)) { return false; }
+          out[to] = x[from + k * stride];
+          return true;
+        });
+    if (!good) { bad.store(true, std::memory_order_relaxed); }
+  });
+  if (bad.load()) { return FindBad<I>(walk, caller); }
+  return Ok();
+}
+
+template <typename I>
+Maybe<void> GatherAny(const Walk& walk, int64_t caller, int threads) {
+  switch (SizeOf(walk.indexed.dtype)) {
+    case 1: return Gather<uint8_t, I>(walk, caller, threads);
+    case 2: return Gather<uint16_t, I>(walk, caller, threads);
+    case 4: return Gather<uint32_t, I>(walk, caller, threads);
+    default: return Gather<uint64_t, I>(walk, caller, threads);
+  }
+}
+
+Maybe<void> RunGather(const KernelCall& call) {
+  const auto& attrs = call.GetAttrs<GatherAttrs>();
+  if (call.inputs[1].Count() == 0) { return Ok(); }
+  const Walk walk(call.inputs[0], call.inputs[1], call.outputs[0], static_cast<int>(attrs.dim));
+  if (call.inputs[1].dtype == DataType::kInt32) {
+    return GatherAny<int32_t>(walk, attrs.caller, call.threads);
+  }
+  return GatherAny<int64_t>(walk, attrs.caller, call.threads);
+}
+
+// ---- scatter -------------------------------------------------------------------------------------
+
+struct Assign {
+  template <typename T>
+  static void Run(T* to, T value) {
+    *to = value;
+  }
+};
+struct Add {
+  template <typename T>
+  static void Run(T* to, T value) {
+    *to = static_cast<T>(*to + value);
+  }
+};
+struct Multiply {
+  template <typename T>
+  static void Run(T* to, T value) {
+    *to = static_cast<T>(*to * value);
+  }
+};
+
+// Checked first: a target in place keeps its value when it fails.
+template <typename I>
+Maybe<void> Check(const Walk& walk, int64_t caller, int threads) {
+  const int64_t size = walk.indexed.shape[walk.dim];
+  std::atomic<bool> bad{false};
+  ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
+    const bool good = walk.VisitLine<I>(line, begin, end, [size](int64_t k, int64_t, int64_t) {
+      return static_cast<uint64_t>(k) < static_cast<uint64_t>(size);
+    });
+    if (!good) { bad.store(true, std::memory_order_relaxed); }
+  });
+  if (bad.load()) { return FindBad<I>(walk, caller); }
+  return Ok();
+}
+
+template <typename Op, typename T, typename I>
+void Write(const Walk& walk, int threads) {
+  const int64_t stride = walk.indexed.strides[walk.dim];
+  T* target = walk.indexed.Data<T>();
+  const T* src = walk.plain.Data<T>();
+  ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
+    walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t to, int64_t from) {
+      Op::Run(target + to + k * stride, src[from]);
+      return true;
+    });
+  });
+}
+
+template <typename I>
+void AssignAny(const Walk& walk, int threads) {
+  switch (SizeOf(walk.indexed.dtype)) {
+    case 1: return Write<Assign, uint8_t, I>(walk, threads);
+    case 2: return Write<Assign, uint16_t, I>(walk, threads);
+    case 4: return Write<Assign, uint32_t, I>(walk, threads);
+    default: return Write<Assign, uint64_t, I>(walk, threads);
+  }
+}
+
+template <typename Op, typename I>
+void ComputeAny(const Walk& walk, int threads) {
+  switch (walk.indexed.dtype) {
+    case DataType::kUInt8: return Write<Op, uint8_t, I>(walk, threads);
+    case DataType::kInt8: return Write<Op, int8_t, I>(walk, threads);
+    case DataType::kInt16: return Write<Op, int16_t, I>(walk, threads);
+    case DataType::kInt32: return Write<Op, uint32_t, I>(walk, threads);
+    case DataType::kInt64: return Write<Op, uint64_t, I>(walk, threads);
+    case DataType::kFloat: return Write<Op, float, I>(walk, threads);
+    default: return Write<Op, double, I>(walk, threads);
+  }
+}
+
+template <typename I>
+Maybe<void> ScatterAny(const Walk& walk, const ScatterAttrs& attrs, int threads) {
+  JUST(Check<I>(walk, attrs.caller, threads));
+  switch (static_cast<ScatterMode>(attrs.mode)) {
+    case ScatterMode::kAssign: AssignAny<I>(walk, threads); break;
+    case ScatterMode::kAdd: ComputeAny<Add, I>(walk, threads); break;
+    case ScatterMode::kMultiply: ComputeAny<Multiply, I>(walk, threads); break;
+  }
+  return Ok();
+}
+
+Maybe<void> RunScatter(const KernelCall& call) {
+  const auto& attrs = call.GetAttrs<ScatterAttrs>();
+  if (call.inputs[1].Count() == 0) { return Ok(); }
+  const Walk walk(call.outputs[0], call.inputs[1], call.inputs[2], static_cast<int>(attrs.dim));
+  if (call.inputs[1].dtype == DataType::kInt32) {
+    return ScatterAny<int32_t>(walk, attrs, call.threads);
+  }
+  return ScatterAny<int64_t>(walk, attrs, call.threads);
+}
+
+// ---- which calls, what they cost -------------------------------------------------------------------
+
+const char* AcceptWalk(const ArrayView& indexed, const ArrayView& index, const ArrayView& plain) {
+  if (!IsIndexType(index.dtype)) { return "an index of a dtype that is none"; }
+  if (index.ndim == 0) { return "a number as index"; }
+  return indexed.dtype == plain.dtype ? nullptr : "operands of two dtypes";
+}
+
+const char* AcceptGather(const KernelCall& call) {
+  return AcceptWalk(call.inputs[0], call.inputs[1], call.outputs[0]);
+}
+
+const char* AcceptScatter(const KernelCall& call) {
+  const DataType dtype = call.outputs[0].dtype;
+  const bool computes = call.GetAttrs<ScatterAttrs>().mode != 0;
+  if (computes && (dtype == DataType::kBool || dtype == DataType::kFloat16 ||
+                   dtype == DataType::kBFloat16)) {
+    return "a dtype that is not computed with here";
+  }
+  return AcceptWalk(call.outputs[0], call.inputs[1], call.inputs[2]);
+}
+
+double CostGather(const KernelCall& call) {
+  return MemoryCostNs(BytesOf(call.inputs[1]) + 2 * BytesOf(call.outputs[0])) +
+         static_cast<double>(call.outputs[0].Count());
+}
+
+double CostScatter(const KernelCall& call) {
+  return MemoryCostNs(2 * BytesOf(call.inputs[1]) + 2 * BytesOf(call.inputs[2])) +
+         2.0 * static_cast<double>(call.inputs[1].Count());
+}
+
+}  // namespace
+
+ONEFLOW_REGISTER_KERNEL(gather, {"gather.cpu.lines", &RunGather, &AcceptGather, &CostGather});
+ONEFLOW_REGISTER_KERNEL(scatter, {"scatter.cpu.lines", &RunScatter, &AcceptScatter, &CostScatter});
+
+}  // namespace cpu
+}  // namespace oneflow
