@@ -70,8 +70,10 @@ def docstring(name: str, overloads: list[tuple[Row, bool]]) -> str:
 
 def _result(row: Row) -> str:
     count = row.signature.outputs
+    if row.signature.choice:
+        return "Tensor or tuple of Tensor"
     if count < 0:
-        return "list of Tensor"
+        return "tuple of Tensor"
     if row.signature.result_names:
         return "(" + ", ".join(f"Tensor {name}" for name in row.signature.result_names) + ")"
     return "Tensor" if count == 1 else "(" + ", ".join(["Tensor"] * count) + ")"
@@ -205,6 +207,8 @@ def _stub(name: str, overloads: list[tuple[Row, bool]], place: str, indent: str)
 
 def _stub_result(row: Row) -> str:
     count = row.signature.outputs
+    if row.signature.choice:
+        return "Tensor | tuple[Tensor, ...]"
     if count < 0:
         return "tuple[Tensor, ...]"
     if row.signature.result_names:

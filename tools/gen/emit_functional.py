@@ -53,7 +53,7 @@ def _header(family: Family) -> str:
         "#include <cstdint>\n#include <optional>\n#include <string>\n#include <vector>\n",
         '#include "oneflow/common/maybe.h"\n#include "oneflow/core/device.h"',
         '#include "oneflow/core/dims.h"\n#include "oneflow/core/generator.h"',
-        '#include "oneflow/core/scalar.h"\n#include "oneflow/functional/ignored.h"',
+        '#include "oneflow/core/scalar.h"\n#include "oneflow/functional/call_types.h"',
         '#include "oneflow/tensor/tensor.h"\n',
         "namespace oneflow::functional {\n",
     ]
@@ -119,6 +119,8 @@ def _source(family: Family, families: Sequence[Family], table: Mapping[str, Row]
 
 
 def _returns(row: Row) -> str:
+    if row.signature.choice:
+        return "Maybe<TensorChoice>"
     return "Maybe<TensorPtr>" if row.signature.outputs == 1 else "Maybe<TensorTuple>"
 
 

@@ -167,6 +167,8 @@ class _Compiler:
         callee = self.rows.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if callee is None:
             raise self.error(f"`{ast.unparse(node.func)}` is no op of the table")
+        if callee.signature.choice:
+            raise self.error(f"`{callee.name}` returns one tensor or several; call another op")
         given = self.arguments(node, callee)
         words = [self.argument(p, given.get(p.name), callee) for p in callee.signature.params]
         self.temporaries += 1

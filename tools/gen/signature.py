@@ -95,12 +95,16 @@ class Param:
 
 @dataclass(frozen=True)
 class Signature:
-    """A parsed signature; `outputs` is a count, -1 for a list of tensors."""
+    """A parsed signature; `outputs` is a count, -1 for a list of tensors.
+
+    `choice`: a list, or a single tensor, as the arguments say.
+    """
 
     name: str
     params: tuple[Param, ...]
     outputs: int
     result_names: tuple[str, ...] = ()  # of a named tuple, as in `(Tensor values, Tensor indices)`
+    choice: bool = False
 
     @property
     def tensors(self) -> list[Param]:
@@ -157,6 +161,9 @@ def cpp_value(kind: str, value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+CHOICE = "Tensor|Tensor[]"
+
+
 def parse(text: str) -> Signature:
     """Reads a signature. SignatureError says what is wrong with it."""
     match = _SIGNATURE.match(text.strip())
@@ -173,7 +180,8 @@ def parse(text: str) -> Signature:
         params.append(_param(word, keyword_only))
     _check_params(params)
     outputs, names = _outputs(match["returns"].strip())
-    return Signature(match["name"], _with_varargs(params), outputs, names)
+    choice = match["returns"].strip() == CHOICE
+    return Signature(match["name"], _with_varargs(params), outputs, names, choice)
 
 
 def _split(text: str) -> list[str]:
@@ -256,7 +264,7 @@ def _with_varargs(params: list[Param]) -> tuple[Param, ...]:
 def _outputs(text: str) -> tuple[int, tuple[str, ...]]:
     if text == "Tensor":
         return 1, ()
-    if text == "Tensor[]":
+    if text in ("Tensor[]", CHOICE):
         return -1, ()
     results = [w.split() for w in text.strip("()").split(",")]
     named = {len(r) == 2 and bool(_NAME.match(r[1])) for r in results}

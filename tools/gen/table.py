@@ -309,6 +309,8 @@ def _read_primitive(row: Row) -> None:
 
 def _check_lists(row: Row) -> None:
     """Lists among the operands and results of a primitive."""
+    if row.signature.choice:
+        raise row.error("signature", "only a composite can choose what it returns")
     if row.signature.outputs > MAX_OUTPUTS:
         raise row.error("signature", f"expects at most {MAX_OUTPUTS} outputs of a primitive")
     if row.signature.outputs < 0:

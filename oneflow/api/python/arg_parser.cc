@@ -519,6 +519,13 @@ PyObject* WrapResult(Maybe<TensorTuple>&& result, ResultNames* names) {
   return tuple.Release();
 }
 
+PyObject* WrapResult(Maybe<TensorChoice>&& result) {
+  if (PyErr_Occurred() != nullptr) { return nullptr; }
+  TensorChoice choice = PY_JUST_OP(std::move(result));
+  if (!choice.is_list) { return WrapTensor(std::move(choice.tensors[0])); }
+  return WrapResult(Maybe<TensorTuple>(std::move(choice.tensors)));
+}
+
 PyObject* WrapResult(Maybe<void>&& result) {
   if (PyErr_Occurred() != nullptr) { return nullptr; }
   PY_JUST_OP(std::move(result));

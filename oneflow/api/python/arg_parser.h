@@ -20,6 +20,7 @@
 #include "oneflow/core/device.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/core/scalar.h"
+#include "oneflow/functional/call_types.h"
 #include "oneflow/tensor/tensor.h"
 
 namespace oneflow {
@@ -130,6 +131,7 @@ std::optional<Dims> DimsFromPython(PyObject* object, bool tensors = false);
 // The result of a binding: the Python object, or nullptr with the exception set.
 PyObject* WrapResult(Maybe<TensorPtr>&& result);
 PyObject* WrapResult(Maybe<TensorTuple>&& result);
+PyObject* WrapResult(Maybe<TensorChoice>&& result);
 PyObject* WrapResult(Maybe<void>&& result);
 
 // The results of an op by name: `flow.max(x, 0).values`. The type, a tuple of Python, is made at the
