@@ -6,6 +6,7 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.test_utils.standin import planted
 
@@ -119,6 +120,14 @@ def test_tuples_and_numbers_are_compared() -> None:
     run(program)
     with planted(relu=lambda x: flow.relu(x) + 1), pytest.raises(AssertionError):
         run(program)
+
+
+def test_numpy_sees_the_value_of_both() -> None:
+    x = random_tensor(ndim=1, dim0=3, requires_grad=False)
+    assert np.allclose(x.numpy(), np.asarray(x.oneflow.numpy()))
+    wrong = util.GetDualObject("wrong", np.zeros(2), np.ones(2))
+    with pytest.raises(AssertionError, match="wrong: PyTorch gives"):
+        np.asarray(wrong)
 
 
 class EagerGraph:

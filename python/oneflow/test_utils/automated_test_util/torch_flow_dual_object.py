@@ -120,6 +120,12 @@ class DualObject:
             raise AssertionError(f"{self.name}: PyTorch gives {pytorch}, OneFlow {oneflow}")
         return pytorch
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        pytorch, oneflow = np.asarray(self.pytorch), np.asarray(self.oneflow)
+        if not np.allclose(pytorch, oneflow, rtol=1e-4, atol=1e-5, equal_nan=True):
+            raise AssertionError(f"{self.name}: PyTorch gives\n{pytorch}\nOneFlow\n{oneflow}")
+        return pytorch.astype(dtype or pytorch.dtype)
+
     def __len__(self) -> int:
         return int(self._agreed(len))
 
