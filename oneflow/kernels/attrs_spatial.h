@@ -123,7 +123,8 @@ static_assert(std::is_trivially_copyable_v<ConvAttrs> && std::is_trivially_copya
                   std::is_trivially_copyable_v<GridSampleAttrs> &&
                   std::is_trivially_copyable_v<AffineBaseGridAttrs> &&
                   std::is_trivially_copyable_v<RoiAlignAttrs> &&
-                  std::is_trivially_copyable_v<NmsAttrs> && std::is_trivially_copyable_v<DeformAttrs>,
+                  std::is_trivially_copyable_v<NmsAttrs> &&
+                  std::is_trivially_copyable_v<DeformAttrs>,
               "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

@@ -1,9 +1,11 @@
 """The files of the op table, without `.yaml`."""
 
 FAMILIES = [
+    "conv",
     "creation",
     "debug",
     "elementwise",
+    "fold",
     "matmul",
     "nn",
     "optim",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from tests.ops import reference_conv
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:
@@ -120,4 +121,5 @@ NAMES: dict[str, Any] = {
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
     "sgd_momentum": sgd_momentum,
+    **reference_conv.NAMES,
 }

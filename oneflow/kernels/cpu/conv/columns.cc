@@ -54,33 +54,31 @@ void ForEachLine(const ColumnShape& s, const Row& row, T* image, int64_t begin, 
 template <typename T>
 void FillRow(const ColumnShape& s, const Row& row, const T* image, int64_t begin, int64_t end,
              T* to) {
-  ForEachLine(s, row, image, begin, end,
-              [&](const T* from, int64_t offset, int64_t first, int64_t last) {
-                T* line = to + offset;
-                if (from == nullptr) {
-                  std::memset(line, 0, sizeof(T) * static_cast<size_t>(s.out[2]));
-                  return;
-                }
-                for (int64_t i = 0; i < first; ++i) { line[i] = T(0); }
-                if (s.stride[2] == 1) {
-                  std::memcpy(line + first, from + first,
-                              sizeof(T) * static_cast<size_t>(last - first));
-                } else {
-                  for (int64_t i = first; i < last; ++i) { line[i] = from[i * s.stride[2]]; }
-                }
-                for (int64_t i = last; i < s.out[2]; ++i) { line[i] = T(0); }
-              });
+  ForEachLine(
+      s, row, image, begin, end, [&](const T* from, int64_t offset, int64_t first, int64_t last) {
+        T* line = to + offset;
+        if (from == nullptr) {
+          std::memset(line, 0, sizeof(T) * static_cast<size_t>(s.out[2]));
+          return;
+        }
+        for (int64_t i = 0; i < first; ++i) { line[i] = T(0); }
+        if (s.stride[2] == 1) {
+          std::memcpy(line + first, from + first, sizeof(T) * static_cast<size_t>(last - first));
+        } else {
+          for (int64_t i = first; i < last; ++i) { line[i] = from[i * s.stride[2]]; }
+        }
+        for (int64_t i = last; i < s.out[2]; ++i) { line[i] = T(0); }
+      });
 }
 
 template <typename T>
 void AddRow(const ColumnShape& s, const Row& row, const T* columns, int64_t begin, int64_t end,
             T* image) {
-  ForEachLine(s, row, image, begin, end,
-              [&](T* to, int64_t offset, int64_t first, int64_t last) {
-                if (to == nullptr) { return; }
-                const T* line = columns + offset;
-                for (int64_t i = first; i < last; ++i) { to[i * s.stride[2]] += line[i]; }
-              });
+  ForEachLine(s, row, image, begin, end, [&](T* to, int64_t offset, int64_t first, int64_t last) {
+    if (to == nullptr) { return; }
+    const T* line = columns + offset;
+    for (int64_t i = first; i < last; ++i) { to[i * s.stride[2]] += line[i]; }
+  });
 }
 
 }  // namespace
@@ -111,8 +109,8 @@ void AddColumnsToImage(const ColumnShape& s, const T* columns, int64_t begin, in
   });
 }
 
-#define ONEFLOW_COLUMNS_OF(T)                                                                   \
-  template void ImageToColumns<T>(const ColumnShape&, const T*, int64_t, int64_t, T*, int);     \
+#define ONEFLOW_COLUMNS_OF(T)                                                               \
+  template void ImageToColumns<T>(const ColumnShape&, const T*, int64_t, int64_t, T*, int); \
   template void AddColumnsToImage<T>(const ColumnShape&, const T*, int64_t, int64_t, T*, int);
 
 ONEFLOW_COLUMNS_OF(float)

@@ -4,8 +4,8 @@
 #include "oneflow/core/shape.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/conv/conv_fill.h"
-#include "oneflow/kernels/cpu/conv/conv_geometry.h"
 #include "oneflow/kernels/cpu/conv/conv_gemm.h"
+#include "oneflow/kernels/cpu/conv/conv_geometry.h"
 #include "oneflow/kernels/cpu/conv/onednn_conv.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
@@ -20,9 +20,11 @@ namespace {
 // Below this many floating-point operations, calling oneDNN costs more than the project's own loops.
 constexpr double kMinOnednnFlops = 20e3;
 
-DensePolicy Policy() {
+// A bias that is added to a result which was rounded to bfloat16 already would round it twice.
+DensePolicy PolicyOf(ConvKind kind, const KernelCall& call) {
   DensePolicy policy;
-  policy.keeps_bfloat16 = onednn::HasBfloat16();
+  const bool adds_bias = kind == ConvKind::kInputGrad && call.HasInput(2);
+  policy.keeps_bfloat16 = onednn::HasBfloat16() && !adds_bias;
   policy.keeps_layout = [](const ArrayView& view) {
     return view.ndim > 2 && LayoutOf(view) != ConvLayout::kOther;
   };
@@ -32,7 +34,7 @@ DensePolicy Policy() {
 // `call` as DenseCall leaves it, without looking at its data.
 ConvProblem ProblemOf(ConvKind kind, const KernelCall& call) {
   const ConvOperands at = OperandsOf(kind, call);
-  const DensePolicy policy = Policy();
+  const DensePolicy policy = PolicyOf(kind, call);
   const auto layout = [](const ArrayView& view) {
     const ConvLayout found = LayoutOf(view);
     return found == ConvLayout::kOther ? ConvLayout::kPlain : found;
@@ -64,10 +66,10 @@ const char* Accept(const KernelCall& call) {
 template <ConvKind kind>
 size_t Scratch(const KernelCall& call) {
   const ConvProblem p = ProblemOf(kind, call);
-  if (p.geometry.Empty()) { return DenseCall::ScratchBytes(call, Policy()); }
+  if (p.geometry.Empty()) { return DenseCall::ScratchBytes(call, PolicyOf(kind, call)); }
   const OnednnConv* conv = FindOnednnConv(p);
   if (conv == nullptr) { return ConvGemmScratch(kind, call); }
-  return DenseCall::ScratchBytes(call, Policy()) + OnednnConvScratchBytes(*conv);
+  return DenseCall::ScratchBytes(call, PolicyOf(kind, call)) + OnednnConvScratchBytes(*conv);
 }
 
 template <ConvKind kind>
@@ -91,7 +93,7 @@ Maybe<void> Run(const KernelCall& call) {
         }
         return Ok();
       },
-      Policy());
+      PolicyOf(kind, call));
 }
 
 // oneDNN reaches about 100 floating-point operations in a nanosecond.
@@ -104,10 +106,9 @@ double Cost(const KernelCall& call) {
 
 }  // namespace
 
-#define ONEFLOW_REGISTER_CONV(id, kind)                                              \
-  ONEFLOW_REGISTER_KERNEL(id, {#id ".cpu.onednn", &Run<ConvKind::kind>,              \
-                               &Accept<ConvKind::kind>, &Cost<ConvKind::kind>,       \
-                               &Scratch<ConvKind::kind>})
+#define ONEFLOW_REGISTER_CONV(id, kind)                                                          \
+  ONEFLOW_REGISTER_KERNEL(id, {#id ".cpu.onednn", &Run<ConvKind::kind>, &Accept<ConvKind::kind>, \
+                               &Cost<ConvKind::kind>, &Scratch<ConvKind::kind>})
 
 ONEFLOW_REGISTER_CONV(convolution, kForward);
 ONEFLOW_REGISTER_CONV(convolution_input_grad, kInputGrad);

@@ -28,8 +28,8 @@ struct Plan {
   ColumnShape shape;  // of one group
   DataType dtype;
   int64_t m, k;
-  int64_t lines;     // of columns at a time
-  bool direct;       // the image is its own matrix of columns
+  int64_t lines;  // of columns at a time
+  bool direct;    // the image is its own matrix of columns
   size_t columns_bytes, partial_bytes;
   MatmulProblem gemm;
 
@@ -201,10 +201,9 @@ Maybe<void> RunConvGemm(ConvKind kind, const KernelCall& call) {
   });
 }
 
-#define ONEFLOW_REGISTER_CONV_GEMM(id, kind)                                         \
-  ONEFLOW_REGISTER_KERNEL(id, {#id ".cpu.gemm", &Run<ConvKind::kind>,                \
-                               &Accept<ConvKind::kind>, &Cost<ConvKind::kind>,       \
-                               &Scratch<ConvKind::kind>})
+#define ONEFLOW_REGISTER_CONV_GEMM(id, kind)                                                   \
+  ONEFLOW_REGISTER_KERNEL(id, {#id ".cpu.gemm", &Run<ConvKind::kind>, &Accept<ConvKind::kind>, \
+                               &Cost<ConvKind::kind>, &Scratch<ConvKind::kind>})
 
 ONEFLOW_REGISTER_CONV_GEMM(convolution, kForward);
 ONEFLOW_REGISTER_CONV_GEMM(convolution_input_grad, kInputGrad);

@@ -136,8 +136,8 @@ TEST(Convolution, AgreesWithReference) {
     ExpectSameAsReference("convolution", {&src, &weight, with_bias ? &bias : nullptr},
                           HostArray(dtype, c.dst), c, &counts);
     ExpectSameAsReference("convolution_input_grad",
-                          {&dst, &weight, with_bias ? &src_bias : nullptr},
-                          HostArray(dtype, c.src), c, &counts);
+                          {&dst, &weight, with_bias ? &src_bias : nullptr}, HostArray(dtype, c.src),
+                          c, &counts);
     ExpectSameAsReference("convolution_weight_grad", {&dst, &src}, HostArray(dtype, c.weight), c,
                           &counts);
     if (HasFatalFailure()) { return; }

@@ -258,9 +258,7 @@ dnnl_memory_t OnednnConv::Bind(const dnnl_memory_desc* desc, int role, size_t ad
   }
   memories_.emplace_back(memory);
   bindings_.push_back({memory, role, scratch_bytes_, advance});
-  if (role == kScratchRole) {
-    scratch_bytes_ += (dnnl_memory_desc_get_size(desc) + 63) / 64 * 64;
-  }
+  if (role == kScratchRole) { scratch_bytes_ += (dnnl_memory_desc_get_size(desc) + 63) / 64 * 64; }
   return memory;
 }
 
@@ -313,12 +311,8 @@ bool OnednnConv::CreateConvolution(const ConvProblem& p) {
     if (!AddReorder(given[role].get(), user[role], wanted[role], used[role])) { return false; }
   }
   std::vector<dnnl_exec_arg_t> args;
-  for (int role : {kSrc, kWeight, kDst}) {
-    args.push_back({ArgumentOf(p.kind, role), used[role]});
-  }
-  if (p.has_bias) {
-    args.push_back({DNNL_ARG_BIAS, Bind(MakeDesc(p, kBias, false).get(), kBias)});
-  }
+  for (int role : {kSrc, kWeight, kDst}) { args.push_back({ArgumentOf(p.kind, role), used[role]}); }
+  if (p.has_bias) { args.push_back({DNNL_ARG_BIAS, Bind(MakeDesc(p, kBias, false).get(), kBias)}); }
   if (!AddStep(desc.get(), std::move(args))) { return false; }
   if (used[result] == user[result]) { return true; }
   return AddReorder(wanted[result], used[result], given[result].get(), user[result]);
