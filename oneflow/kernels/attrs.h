@@ -77,19 +77,6 @@ struct NllLossAttrs {
   Reduction reduction = Reduction::kMean;
 };
 
-// g = +-grad + weight_decay * param; buffer = first_step ? g : momentum * buffer +
-// (1 - dampening) * g; param -= lr * (nesterov ? g + momentum * buffer : buffer).
-// With momentum 0 there is no buffer, and g is used as it is.
-struct SgdUpdateAttrs {
-  double lr = 0.0;
-  double momentum = 0.0;
-  double dampening = 0.0;
-  double weight_decay = 0.0;
-  bool nesterov = false;
-  bool maximize = false;
-  bool first_step = false;
-};
-
 // Zeros of this shape, with the input at start, start + step, ... of `dim`.
 struct SliceBackwardAttrs {
   IntList shape;
@@ -113,7 +100,7 @@ inline constexpr bool kAllCopyable = (std::is_trivially_copyable_v<Attrs> && ...
 static_assert(
     attrs_detail::kAllCopyable<NoAttrs, FillAttrs, ArangeAttrs, NormalAttrs, UniformAttrs, AddAttrs,
                                ScalarAttrs, MatmulAttrs, ReduceAttrs, LogSoftmaxAttrs, NllLossAttrs,
-                               SgdUpdateAttrs, SliceBackwardAttrs, ThrowErrorAttrs>,
+                               SliceBackwardAttrs, ThrowErrorAttrs>,
     "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

@@ -57,10 +57,6 @@ Maybe<void> InferLogSoftmax(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferNllLoss(const InferContext& context, TensorMeta* outputs);
 // dy, (n, ...), (c,) or nothing, the sum of the weights -> (n, c, ...). NllLossBackwardAttrs.
 Maybe<void> InferNllLossBackward(const InferContext& context, TensorMeta* outputs);
-// All operands have the shape and the floating dtype of the first, and so has each result: an
-// optimizer's step (parameter, state ..., gradient -> parameter, state ...).
-Maybe<void> InferUpdate(const InferContext& context, TensorMeta* outputs);
-Maybe<void> InferUpdateWithState(const InferContext& context, TensorMeta* outputs);
 
 // rules_sbp.cc
 // Broadcast in, broadcast out: any op can be run whole on every rank.

@@ -112,14 +112,4 @@ Maybe<void> InferNllLossBackward(const InferContext& context, TensorMeta* output
   return Ok();
 }
 
-Maybe<void> InferUpdate(const InferContext& context, TensorMeta* outputs) {
-  JUST(CheckFloating(context, 0));
-  return InferSameShape(context, outputs);
-}
-
-Maybe<void> InferUpdateWithState(const InferContext& context, TensorMeta* outputs) {
-  outputs[1].shape = context.inputs[0]->shape;
-  return InferUpdate(context, outputs);
-}
-
 }  // namespace oneflow

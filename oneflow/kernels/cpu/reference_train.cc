@@ -1,4 +1,4 @@
-// Reference kernels of nll_loss and its backward, sgd_update, normal and uniform.
+// Reference kernels of nll_loss and its backward, normal and uniform.
 #include <cmath>
 
 #include "oneflow/core/philox.h"
@@ -93,31 +93,6 @@ Maybe<void> RunNllLossBackward(const KernelCall& call) {
   return Ok();
 }
 
-// ---- sgd_update ---------------------------------------------------------------------------------
-
-Maybe<void> RunSgd(const KernelCall& call) {
-  const auto& a = call.GetAttrs<SgdUpdateAttrs>();
-  const ArrayView& param = call.outputs[0];
-  const bool momentum = a.momentum != 0.0;
-  CHECK_OR_RETURN(!momentum || call.HasInput(1), "[sgd_update] momentum needs a buffer");
-  ForEachIndex(ShapeOf(param), [&](const Dims& index) {
-    const int64_t at = OffsetOf(param, index);
-    const double p = Load(param, at).d;
-    const double grad = Load(call.inputs[2], OffsetOf(call.inputs[2], index)).d;
-    double g = (a.maximize ? -grad : grad) + a.weight_decay * p;
-    if (momentum) {
-      const ArrayView& buffer = call.inputs[1];
-      const int64_t at_buffer = OffsetOf(buffer, index);
-      const double old = a.first_step ? 0.0 : Load(buffer, at_buffer).d;
-      const double b = a.first_step ? g : a.momentum * old + (1.0 - a.dampening) * g;
-      Store(buffer, at_buffer, Value::Float(b));
-      g = a.nesterov ? g + a.momentum * b : b;
-    }
-    Store(param, at, Value::Float(p - a.lr * g));
-  });
-  return Ok();
-}
-
 // ---- random numbers -----------------------------------------------------------------------------
 
 // out[i] = draw(block offset + i / 2, i % 2).
@@ -162,7 +137,6 @@ Maybe<void> RunUniform(const KernelCall& call) {
 ONEFLOW_REGISTER_KERNEL(nll_loss, {"nll_loss.cpu.reference", &RunNllLoss});
 ONEFLOW_REGISTER_KERNEL(nll_loss_backward,
                         {"nll_loss_backward.cpu.reference", &RunNllLossBackward});
-ONEFLOW_REGISTER_KERNEL(sgd_update, {"sgd_update.cpu.reference", &RunSgd});
 ONEFLOW_REGISTER_KERNEL(normal, {"normal.cpu.reference", &RunNormal});
 ONEFLOW_REGISTER_KERNEL(uniform, {"uniform.cpu.reference", &RunUniform});
 

@@ -1,4 +1,4 @@
-// sgd_update, normal, uniform, slice_backward and throw_error.
+// normal, uniform, slice_backward and throw_error.
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -15,68 +15,6 @@ namespace testing {
 namespace {
 
 const std::vector<DataType> kFloats = {DataType::kFloat, DataType::kDouble};
-
-// ---- sgd_update ---------------------------------------------------------------------------------
-
-SgdUpdateAttrs RandomSgd(Rng* rng) {
-  SgdUpdateAttrs attrs;
-  attrs.lr = 0.1;
-  attrs.momentum = OneIn(rng, 3) ? 0.0 : 0.9;
-  attrs.dampening = OneIn(rng, 2) ? 0.0 : 0.25;
-  attrs.weight_decay = OneIn(rng, 2) ? 0.0 : 0.01;
-  attrs.nesterov = OneIn(rng, 2);
-  attrs.maximize = OneIn(rng, 2);
-  attrs.first_step = OneIn(rng, 3);
-  return attrs;
-}
-
-TEST(SgdUpdate, AgreesWithReference) {
-  Rng rng(1);
-  for (int trial = 0; trial < 200; ++trial) {
-    const DataType dtype = PickDtype(&rng, kFloats);
-    const Dims shape = RandomShape(&rng, 0, 4);
-    const SgdUpdateAttrs attrs = RandomSgd(&rng);
-    HostArray param(dtype, shape);
-    HostArray buffer(dtype, shape);
-    HostArray grad = RandomArray(&rng, dtype, shape, PickLayout(&rng, true));
-    param.Fill(&rng, false);
-    buffer.Fill(&rng, attrs.first_step);  // what a first step must not read
-    grad.Fill(&rng, false);
-    const bool momentum = attrs.momentum != 0.0;
-    HostArray want_param = param, want_buffer = buffer;
-    CHECK_JUST(Call("sgd_update.cpu.reference",
-                    {&want_param, momentum ? &want_buffer : nullptr, &grad},
-                    {&want_param, &want_buffer}, &attrs));
-    HostArray first = param;
-    for (const Config& config : AllConfigs()) {
-      const ScopedIsa isa(config.isa);
-      HostArray got_param = param, got_buffer = buffer;
-      CHECK_JUST(Call("sgd_update.cpu.vector",
-                      {&got_param, momentum ? &got_buffer : nullptr, &grad},
-                      {&got_param, &got_buffer}, &attrs, config.threads));
-      ASSERT_EQ(Difference(got_param, want_param, 1e-6), "");
-      ASSERT_EQ(Difference(got_buffer, want_buffer, 1e-6), "");
-      ASSERT_TRUE(got_param.GuardsIntact() && got_buffer.GuardsIntact());
-      if (config.isa == Isa::kBaseline && config.threads == 1) {
-        CHECK_JUST(Call("copy.cpu.reference", {&got_param}, {&first}, nullptr));
-      }
-      ASSERT_EQ(Difference(got_param, first, 0.0), "") << IsaName(config.isa);
-    }
-  }
-}
-
-TEST(SgdUpdate, MomentumNeedsABuffer) {
-  SgdUpdateAttrs attrs;
-  attrs.momentum = 0.9;
-  HostArray param(DataType::kFloat, {2});
-  HostArray grad(DataType::kFloat, {2});
-  EXPECT_STREQ(Refusal("sgd_update.cpu.vector", {&param, nullptr, &grad}, {&param}, &attrs),
-               "momentum needs a buffer");
-  const Maybe<void> ran =
-      Call("sgd_update.cpu.reference", {&param, nullptr, &grad}, {&param}, &attrs);
-  ASSERT_FALSE(ran.ok());
-  EXPECT_EQ(ran.error()->kind(), ErrorKind::kInternal);
-}
 
 // ---- normal, uniform ----------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ Tensor = _oneflow_internal.Tensor
 # Ops that are no public function of their own: nn.functional, the optimizers and the backward
 # formulas call them.
 _INTERNAL_OPS = frozenset(
-    ("copy", "cross_entropy", "linear", "nll_loss", "sgd_momentum_update", "sgd_update",
+    ("copy", "cross_entropy", "linear", "nll_loss", "multi_tensor_norm",
      "sum_to_shape", "throw_error", "throw_error_in_backward")
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Neural networks: modules, their parameters, functions and initial values."""
 
-from oneflow.nn import functional, init, optimizer
+from oneflow.nn import functional, init, optimizer, utils
 from oneflow.nn.modules.activation import LogSoftmax, ReLU
 from oneflow.nn.modules.container import (
     ModuleDict,
@@ -33,4 +33,5 @@ __all__ = [
     "functional",
     "init",
     "optimizer",
+    "utils",
 ]

@@ -10,9 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.autograd.autograd_mode import enable_grad
+from oneflow.autograd.autograd_mode import enable_grad, no_grad
+from oneflow.framework.creation import zeros_like
 
 Tensor = _oneflow_internal.Tensor
+
+# What checkpoints of PyTorch call a tensor of state.
+_KNOWN_AS = {
+    "momentum_buffer": "momentum_buf",
+    "max_exp_avg_sqs": "max_exp_avg_sq",
+}
 
 
 class _Required:
@@ -40,6 +47,46 @@ def check_number(caller: str, name: str, value: Any) -> None:
         raise TypeError(f"[{caller}] expects a number as {name}, got {type(value).__name__}")
     if not (math.isfinite(value) and value >= 0):
         raise ValueError(f"[{caller}] expects {name} of at least 0 and finite, got {value}")
+
+
+def check_fraction(caller: str, name: str, value: Any) -> None:
+    """ValueError in the name of `caller`, unless `value` is at least 0 and below 1.
+
+    Example:
+        >>> from oneflow.optim.optimizer import check_fraction
+        >>> check_fraction("Adam", "betas[0]", 1.0)
+        Traceback (most recent call last):
+        ValueError: [Adam] expects betas[0] from 0 to below 1, got 1.0
+    """
+    check_number(caller, name, value)
+    if value >= 1:
+        raise ValueError(f"[{caller}] expects {name} from 0 to below 1, got {value}")
+
+
+def _rounds(parameters: list[Any], gradients: list[Any]) -> list[tuple[list[Any], list[Any]]]:
+    """All at once; a parameter that comes twice is updated twice, so one after another then."""
+    if not parameters:
+        return []
+    if len({id(parameter) for parameter in parameters}) == len(parameters):
+        return [(parameters, gradients)]
+    return [([parameter], [gradient]) for parameter, gradient in zip(parameters, gradients)]
+
+
+def _steps_done(state: Mapping[Any, Any]) -> int:
+    """The number of steps in a saved state: of all parameters, or for each as PyTorch has it."""
+    steps = [state["step"]] if "step" in state else []
+    for value in state.values():
+        if isinstance(value, Mapping) and "step" in value:
+            steps.append(value["step"])
+    return max((int(step) for step in steps), default=0)
+
+
+def _options_of(group: Mapping[str, Any]) -> dict[str, Any]:
+    """The options in a saved group, which OneFlow 0.9 put into a dict of their own."""
+    options = dict(group.get("_options", group))
+    for key in ("params", "_enable_clip_grad"):
+        options.pop(key, None)
+    return options
 
 
 class ParamGroup:
@@ -96,6 +143,11 @@ class ParamGroup:
             self[key] = value
         return self[key]
 
+    @property
+    def clips(self) -> bool:
+        """Whether it has the options that `Optimizer.clip_grad` goes by."""
+        return "clip_grad_max_norm" in self.options and "clip_grad_norm_type" in self.options
+
     def __repr__(self) -> str:
         return repr({**self.options, "params": self.parameters})
 
@@ -103,13 +155,16 @@ class ParamGroup:
 class Optimizer:
     """Holds parameters in groups, with options and state; a subclass says how `step` changes them.
 
+    It does so in `step`, or by `_state_names`, `_new_state` and `_update`, which gets all parameters
+    of a group at once, so that they can be changed by one op.
+
     Args:
         params: an iterable of tensors, or of dicts with "params" and options of their own
         options: the options and their default values
 
     Attributes:
         param_groups: list of ParamGroup
-        state: for each parameter a dict of what the optimizer remembers
+        state: for each parameter a dict of what the optimizer remembers; "step": how many were done
 
     Raises:
         TypeError: `params` is a single Tensor, a set, or holds something that is no Tensor.
@@ -137,7 +192,8 @@ class Optimizer:
             )
         self.defaults = dict(options or {})
         self.param_groups: list[ParamGroup] = []
-        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.state["step"] = 0
         groups = list(params) if not isinstance(params, (set, frozenset)) else [{"params": params}]
         if not groups:
             raise ValueError(f"[{self._name}] expects at least one parameter, got none")
@@ -219,13 +275,107 @@ class Optimizer:
                     f"[{self._name}] expects each parameter in one group, got one that is in two"
                 )
 
+    @property
+    def _state(self) -> defaultdict[Any, Any]:
+        return self.state
+
+    @property
+    def support_sparse(self) -> bool:
+        """Whether `step` takes gradients that are sparse: no."""
+        return False
+
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Changes the parameters by their gradients; every subclass defines it.
+        """Changes every parameter that has a gradient.
+
+        If there is no memory for new state, nothing changes; a gradient that failed to be computed
+        keeps its whole group from changing.
+
+        Args:
+            closure: computes the loss and its gradients anew, and returns the loss; may be None
+
+        Returns:
+            what the closure returned, or None
 
         Raises:
-            NotImplementedError: the subclass does not.
+            NotImplementedError: the subclass does not say how.
         """
-        raise NotImplementedError(f"[Optimizer] {self._name} does not define step()")
+        if type(self)._update is Optimizer._update:
+            raise NotImplementedError(f"[Optimizer] {self._name} does not define step()")
+        loss = self._evaluate(closure)
+        with no_grad():
+            work = [(group.options, *self._with_gradients(group)) for group in self.param_groups]
+            for options, parameters, _ in work:
+                self._make_states(options, parameters)
+            step = self.state["step"] + 1
+            for options, parameters, gradients in work:
+                names = self._state_names(options)
+                for some, their in _rounds(parameters, gradients):
+                    states = [[self.state[p][name] for p in some] for name in names]
+                    self._update(options, step, some, their, states)
+            self.state["step"] = step
+        return loss
+
+    def _with_gradients(self, group: ParamGroup) -> tuple[list[Any], list[Any]]:
+        pairs = [(p, p.grad) for p in group.parameters]
+        return [p for p, g in pairs if g is not None], [g for _, g in pairs if g is not None]
+
+    def _make_states(self, options: dict[str, Any], parameters: list[Any]) -> None:
+        for name in self._state_names(options):
+            for parameter in parameters:
+                own = self.state[parameter]
+                if name not in own:
+                    own[name] = self._new_state(name, parameter, options)
+
+    def _state_names(self, options: dict[str, Any]) -> tuple[str, ...]:
+        """The tensors of state that each parameter of a group has; for subclasses."""
+        return ()
+
+    def _new_state(self, name: str, parameter: Any, options: dict[str, Any]) -> Any:
+        """The first value of a tensor of state; for subclasses."""
+        return zeros_like(parameter.detach())
+
+    def _update(
+        self,
+        options: dict[str, Any],
+        step: int,
+        parameters: list[Any],
+        gradients: list[Any],
+        states: list[list[Any]],
+    ) -> None:
+        """Changes some parameters and their states, at step 1, 2 ...; for subclasses."""
+
+    def clip_grad(self, error_if_nonfinite: bool = False) -> None:
+        """Scales the gradients of each group that has clip_grad_max_norm and clip_grad_norm_type.
+
+        Args:
+            error_if_nonfinite: see `oneflow.nn.utils.clip_grad_norm_`
+
+        Example:
+            >>> import oneflow as flow
+            >>> w = flow.nn.Parameter(flow.ones(1))
+            >>> clip = {"clip_grad_max_norm": 1.0, "clip_grad_norm_type": 2.0}
+            >>> sgd = flow.optim.SGD([{"params": [w], **clip}], lr=0.1)
+            >>> (w * 4).sum().backward()
+            >>> sgd.clip_grad()
+            >>> w.grad
+            tensor([1.0000], dtype=oneflow.float32)
+        """
+        from oneflow.nn.utils.clip_grad import clip_grad_norm_
+
+        for group in self.param_groups:
+            if not group.clips:
+                warnings.warn(
+                    f"[{self._name}.clip_grad] a group lacks clip_grad_max_norm or "
+                    "clip_grad_norm_type; its gradients stay as they are",
+                    stacklevel=2,
+                )
+                continue
+            clip_grad_norm_(
+                group.parameters,
+                group["clip_grad_max_norm"],
+                group["clip_grad_norm_type"],
+                error_if_nonfinite,
+            )
 
     def _evaluate(self, closure: Callable[[], Any] | None) -> Any:
         """What the closure returns; it may record, even inside no_grad."""
@@ -256,7 +406,8 @@ class Optimizer:
         """State and options, with parameters as numbers in the order of the groups.
 
         Returns:
-            {"state": {number: {name: value}}, "param_groups": [{"params": [numbers], options}]}
+            {"state": {"step": steps, number: {name: value}},
+            "param_groups": [{"params": [numbers], options}]}
 
         Example:
             >>> import oneflow as flow
@@ -268,7 +419,11 @@ class Optimizer:
         for group in self.param_groups:
             for parameter in group.parameters:
                 numbers.setdefault(id(parameter), len(numbers))
-        state = {numbers.get(id(key), key): value for key, value in self.state.items() if value}
+        state = {
+            numbers.get(id(key), key): value
+            for key, value in self.state.items()
+            if value or key == "step"
+        }
         groups = [
             {**group.options, "params": [numbers[id(p)] for p in group.parameters]}
             for group in self.param_groups
@@ -302,14 +457,16 @@ class Optimizer:
             for group, own in zip(saved, self.param_groups)
             for number, parameter in zip(group["params"], own.parameters)
         }
-        state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        state["step"] = _steps_done(state_dict["state"])
         for key, value in state_dict["state"].items():
             if key in parameters:
-                state[parameters[key]] = self._adapted(parameters[key], value)
-            else:
+                own = {_KNOWN_AS.get(k, k): v for k, v in value.items() if k != "step"}
+                state[parameters[key]] = self._adapted(parameters[key], own)
+            elif key != "step":
                 state[key] = copy.deepcopy(value)
         options = [
-            {**own.options, **{k: copy.deepcopy(v) for k, v in group.items() if k != "params"}}
+            {**own.options, **copy.deepcopy(_options_of(group))}
             for group, own in zip(saved, self.param_groups)
         ]
         for chosen in options:

@@ -66,23 +66,6 @@ def into_zeros(dy: np.ndarray, shape: Sequence[int], dim: int, start: int, step:
     return out
 
 
-def sgd_momentum(
-    param: np.ndarray,
-    buffer: np.ndarray,
-    grad: np.ndarray,
-    lr: float,
-    momentum: float,
-    dampening: float,
-    weight_decay: float,
-    nesterov: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """One step of SGD with momentum, after the first."""
-    gradient = grad + weight_decay * param
-    state = momentum * buffer + (1 - dampening) * gradient
-    step = gradient + momentum * state if nesterov else state
-    return param - lr * step, state
-
-
 def matmul(
     a: np.ndarray, b: np.ndarray, transpose_a: bool, transpose_b: bool, alpha: float
 ) -> np.ndarray:
@@ -120,6 +103,5 @@ NAMES: dict[str, Any] = {
     "expanded": expanded,
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
-    "sgd_momentum": sgd_momentum,
     **reference_conv.NAMES,
 }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.autograd.autograd_mode import no_grad
-from oneflow.framework.creation import empty_like
 from oneflow.optim.optimizer import Optimizer, check_number
 
-_sgd = _oneflow_internal._C.sgd_update_
-_sgd_momentum = _oneflow_internal._C.sgd_momentum_update_
+_C = _oneflow_internal._C
 
 
 class SGD(Optimizer):
@@ -19,23 +16,26 @@ class SGD(Optimizer):
 
     With gradient g of parameter p:
 
-        g = g + weight_decay * p                        (g = -g first, if maximize)
-        buffer = momentum * buffer + (1 - dampening) * g       (at first buffer = g)
-        p = p - lr * (g + momentum * buffer if nesterov else buffer)
+        g = g + weight_decay * p
+        buffer = momentum * buffer + (1 - dampening) * g            (at first buffer = 0)
+        p = p - lr * (g + momentum * buffer if nesterov else buffer)    (+ lr if maximize)
+
+    Without momentum p = p - lr * g.
 
     Args:
         params: an iterable of tensors, or of dicts with "params" and options of their own
         lr: learning rate; default 0.001
         momentum: default 0
-        dampening: default 0
+        dampening: what of each gradient is kept out of the buffer, of the first one, too; default 0
         weight_decay: default 0
-        nesterov: whether to look ahead; needs momentum and no dampening
-        maximize: whether to go up the gradient
+        nesterov: whether to look ahead; it has an effect only with momentum
+        maximize: whether to go up; as in OneFlow it has an effect only with momentum, and turns the
+            weight decay round as well
         contiguous_params, fused: accepted for programs written for OneFlow, where they choose
-            between implementations; here each update of a parameter is one op in any case
+            between implementations; here one op updates all parameters of a group in any case
 
     Raises:
-        ValueError: a number is negative or not finite, or nesterov lacks momentum.
+        ValueError: a number is negative or not finite.
         TypeError: a parameter is no Tensor.
 
     Example:
@@ -62,6 +62,12 @@ class SGD(Optimizer):
         contiguous_params: bool = False,
         fused: bool = False,
     ) -> None:
+        if maximize and momentum == 0:
+            warnings.warn(
+                "[SGD] maximize has an effect only with momentum above 0",
+                FutureWarning,
+                stacklevel=2,
+            )
         super().__init__(
             params,
             {
@@ -77,64 +83,30 @@ class SGD(Optimizer):
     def _check_options(self, options: dict[str, Any]) -> None:
         for name in ("lr", "momentum", "dampening", "weight_decay"):
             check_number("SGD", name, options[name])
-        if options["nesterov"] and (options["momentum"] <= 0 or options["dampening"] != 0):
-            raise ValueError(
-                "[SGD] expects nesterov with momentum above 0 and dampening 0, got momentum "
-                f"{options['momentum']} and dampening {options['dampening']}"
-            )
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Updates every parameter that has a gradient.
-
-        Args:
-            closure: computes the loss and its gradients anew, and returns the loss; may be None
-
-        Returns:
-            what the closure returned, or None
-        """
-        loss = self._evaluate(closure)
-        with no_grad():
-            buffers = self._new_buffers()
-            for group in self.param_groups:
-                self._update(group.options, group.parameters, buffers)
-        return loss
-
-    def _new_buffers(self) -> dict[Any, Any]:
-        """For parameters without one: before any changes, so that all stays if memory ends."""
-        return {
-            parameter: empty_like(parameter.grad)
-            for group in self.param_groups
-            if group.options["momentum"] != 0
-            for parameter in group.parameters
-            if parameter.grad is not None and "momentum_buffer" not in self.state[parameter]
-        }
+    def _state_names(self, options: dict[str, Any]) -> tuple[str, ...]:
+        return () if options["momentum"] == 0 else ("momentum_buf",)
 
     def _update(
-        self, options: dict[str, Any], parameters: list[Any], buffers: dict[Any, Any]
+        self,
+        options: dict[str, Any],
+        step: int,
+        parameters: list[Any],
+        gradients: list[Any],
+        states: list[list[Any]],
     ) -> None:
-        lr, momentum, decay = options["lr"], options["momentum"], options["weight_decay"]
-        dampening, nesterov = options["dampening"], options["nesterov"]
-        maximize, state = options["maximize"], self.state
-        for parameter in parameters:
-            gradient = parameter.grad
-            if gradient is None:
-                continue
-            if momentum == 0:
-                _sgd(parameter, None, gradient, lr, decay, maximize)
-                continue
-            own = state[parameter]
-            first = "momentum_buffer" not in own
-            buffer = buffers[parameter] if first else own["momentum_buffer"]
-            _sgd_momentum(
-                parameter,
-                buffer,
-                gradient,
-                lr,
-                momentum,
-                dampening,
-                decay,
-                nesterov,
-                maximize,
-                first,
-            )
-            own["momentum_buffer"] = buffer
+        lr, decay = options["lr"], options["weight_decay"]
+        if not states:
+            _C.multi_tensor_sgd_update_(parameters, gradients, lr, l2=decay)
+            return
+        _C.multi_tensor_momentum_update_(
+            parameters,
+            states[0],
+            gradients,
+            lr,
+            options["momentum"],
+            options["dampening"],
+            options["nesterov"],
+            options["maximize"],
+            l2=decay,
+        )
