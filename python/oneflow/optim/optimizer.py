@@ -155,7 +155,7 @@ class ParamGroup:
 class Optimizer:
     """Holds parameters in groups, with options and state; a subclass says how `step` changes them.
 
-    It does so in `step`, or by `_state_names`, `_new_state` and `_update`, which gets all parameters
+    It does so in `step`, or by `_state_names`, `_new_state` and `_update`, which gets all tensors
     of a group at once, so that they can be changed by one op.
 
     Args:
