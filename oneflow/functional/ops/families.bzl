@@ -2,12 +2,14 @@
 
 FAMILIES = [
     "conv",
+    "batch_norm",
     "creation",
     "debug",
     "elementwise",
     "fold",
     "matmul",
     "nn",
+    "norm",
     "optim",
     "reduce",
     "view",

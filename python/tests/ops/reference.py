@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from tests.ops import reference_conv
+from tests.ops import reference_norm
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:
@@ -104,4 +105,6 @@ NAMES: dict[str, Any] = {
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
     **reference_conv.NAMES,
+    "sgd_momentum": sgd_momentum,
+    **reference_norm.NAMES,
 }

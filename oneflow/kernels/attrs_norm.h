@@ -1,0 +1,123 @@
+// The attribute structs of norms, softmax, losses, dropout and embeddings; see attrs.h.
+//
+// Thread safety: plain values.
+#ifndef ONEFLOW_KERNELS_ATTRS_NORM_H_
+#define ONEFLOW_KERNELS_ATTRS_NORM_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "oneflow/core/generator.h"
+#include "oneflow/kernels/attr_types.h"
+
+namespace oneflow {
+
+// layer_norm and its backward: dims [begin_axis, ndim) of x are normalised together. Without
+// `center` nothing is subtracted (RMS norm).
+struct LayerNormAttrs {
+  int64_t begin_axis = 0;
+  double epsilon = 0.0;
+  bool center = true;
+};
+
+// batch_norm, its kin and its backward: one mean and variance for each index of dim `axis`.
+// Without `training` they were given, and do not depend on x.
+struct BatchNormAttrs {
+  int64_t axis = 1;
+  double epsilon = 0.0;
+  bool training = true;
+};
+
+// running = (1 - momentum) * running + momentum * batch's; the variance times `correction` first.
+struct UpdateStatsAttrs {
+  double momentum = 0.0;
+  double correction = 1.0;
+};
+
+// group_norm and its backward: channels are dim 1.
+struct GroupNormAttrs {
+  int64_t groups = 1;
+  double epsilon = 0.0;
+};
+
+// softmax and its backward.
+struct SoftmaxAttrs {
+  int64_t dim = 0;
+};
+
+// Kept with probability 1 - p, times 1 / (1 - p). `rows` elements share one draw each `inner`
+// elements (whole channels); inner == 1: each element its own.
+struct DropoutAttrs {
+  double p = 0.5;
+  int64_t inner = 1;
+  RandomSlot slot;
+};
+
+// dropout_backward.
+struct DropoutBackwardAttrs {
+  double scale = 1.0;
+  int64_t inner = 1;
+};
+
+enum class LossKind : int32_t {
+  kSquare,        // (x - t)^2
+  kAbsolute,      // |x - t|
+  kSmooth,        // d^2 / (2 beta) where d = |x - t| < beta, else d - beta / 2
+  kHuber,         // d^2 / 2 where d < beta, else beta (d - beta / 2)
+  kBinary,        // -(t log x + (1 - t) log(1 - x)), logarithms not below -100
+  kLogits,        // kBinary of the sigmoid of x; with weights of the positive answers
+  kDivergence,    // t (log t - x); 0 where t <= 0
+  kLogDivergence  // exp(t) (t - x)
+};
+
+// pointwise_loss: inputs x, t, [weight], [weight of positives].
+struct PointwiseLossAttrs {
+  LossKind kind = LossKind::kSquare;
+  Reduction reduction = Reduction::kMean;
+  double beta = 1.0;
+};
+
+// softmax_loss (cross entropy with class indices): classes are dim `class_dim` of x.
+struct SoftmaxLossAttrs {
+  int64_t class_dim = 1;
+  int64_t ignore_index = -100;
+  Reduction reduction = Reduction::kMean;
+  double label_smoothing = 0.0;
+};
+
+struct CtcLossAttrs {
+  int64_t max_target_length = 0;
+  int64_t blank = 0;
+  bool zero_infinity = false;
+};
+
+struct CtcGreedyDecoderAttrs {
+  bool merge_repeated = true;
+};
+
+// embedding: rows of a table. `padding_idx` (or -1) gets no gradient.
+struct EmbeddingAttrs {
+  int64_t padding_idx = -1;
+  bool scale_grad_by_freq = false;
+};
+struct EmbeddingBackwardAttrs {
+  EmbeddingAttrs kernel;
+  int64_t rows = 0;
+};
+
+struct EmbeddingRenormAttrs {
+  double max_norm = 0.0;
+  double norm_type = 2.0;
+};
+
+static_assert(std::is_trivially_copyable_v<LayerNormAttrs> &&
+                  std::is_trivially_copyable_v<BatchNormAttrs> &&
+                  std::is_trivially_copyable_v<DropoutAttrs> &&
+                  std::is_trivially_copyable_v<PointwiseLossAttrs> &&
+                  std::is_trivially_copyable_v<SoftmaxLossAttrs> &&
+                  std::is_trivially_copyable_v<EmbeddingBackwardAttrs>,
+              "an instruction copies attributes by memcpy");
+
+}  // namespace oneflow
+
+#endif  // ONEFLOW_KERNELS_ATTRS_NORM_H_

@@ -1,0 +1,129 @@
+// The kernel batch_norm_backward: dy, x, [weight], mean, variance -> dx, dweight, dbias.
+//
+// With d = x - mean, s = 1 / sqrt(variance + epsilon) and n elements in a channel:
+// dx = w s (dy - sum(dy) / n - d s^2 sum(dy d) / n), or w s dy where mean and variance were given.
+#include <cmath>
+
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/attrs_norm.h"
+#include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/dense_kernel.h"
+#include "oneflow/kernels/cpu/norm/channel_stats.h"
+#include "oneflow/kernels/cpu/norm/norm_loops.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+template <typename T>
+struct Gradients {
+  const KernelCall& call;
+  const BatchNormAttrs& attrs;
+  ChannelExtents e;
+  const T* dy;
+  const T* x;
+  const T* weight;
+  const T* mean;
+  const T* variance;
+  T* dx;
+  T* dweight;
+  T* dbias;
+
+  explicit Gradients(const KernelCall& c)
+      : call(c),
+        attrs(c.GetAttrs<BatchNormAttrs>()),
+        e(c.inputs[1], attrs.axis),
+        dy(c.inputs[0].Data<T>()),
+        x(c.inputs[1].Data<T>()),
+        weight(c.HasInput(2) ? c.inputs[2].Data<T>() : nullptr),
+        mean(c.inputs[3].Data<T>()),
+        variance(c.inputs[4].Data<T>()),
+        dx(c.outputs[0].Data<T>()),
+        dweight(c.outputs[1].Data<T>()),
+        dbias(c.outputs[2].Data<T>()) {}
+
+  // From the sums of a channel: its results, and the constants of dx.
+  void Finish(int64_t c, double sum_dy, double sum_dyx, T* m, T* k, T* scale) const {
+    const double inv_std = 1.0 / std::sqrt(static_cast<double>(variance[c]) + attrs.epsilon);
+    const double n = static_cast<double>(e.count());
+    dweight[c] = static_cast<T>(sum_dyx * inv_std);
+    dbias[c] = static_cast<T>(sum_dy);
+    *m = attrs.training ? static_cast<T>(sum_dy / n) : T{0};
+    *k = attrs.training ? static_cast<T>(sum_dyx * inv_std * inv_std / n) : T{0};
+    *scale = static_cast<T>(inv_std * (weight == nullptr ? 1.0 : static_cast<double>(weight[c])));
+  }
+
+  void Runs(int64_t c) const {
+    const NormLoops<T>& loops = GetNormLoops<T>();
+    const int64_t step = e.channels * e.inner;
+    const int64_t first = c * e.inner;
+    double sum_dy = 0.0, sum_dyx = 0.0;
+    for (int64_t o = 0; o < e.outer; ++o) {
+      double a, b;
+      loops.run_sums(dy + first + o * step, x + first + o * step, e.inner, mean[c], &a, &b);
+      sum_dy += a;
+      sum_dyx += b;
+    }
+    T m, k, scale;
+    Finish(c, sum_dy, sum_dyx, &m, &k, &scale);
+    for (int64_t o = 0; o < e.outer; ++o) {
+      const int64_t at = first + o * step;
+      loops.run_backward(dy + at, x + at, dx + at, e.inner, mean[c], m, k, scale);
+    }
+  }
+
+  void Neighbours() const {
+    auto* sums = static_cast<double*>(call.scratch);
+    T* m = reinterpret_cast<T*>(sums + 2 * e.channels);
+    T* k = m + e.channels;
+    T* scale = k + e.channels;
+    // Each channel has room for four numbers, the partial sums come behind.
+    void* partial = sums + 6 * e.channels;
+    NeighbourSums(dy, x, e, mean, sums, sums + e.channels, partial, call.threads);
+    for (int64_t c = 0; c < e.channels; ++c) {
+      Finish(c, sums[c], sums[c + e.channels], m + c, k + c, scale + c);
+    }
+    const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, e.channels));
+    ParallelFor(call.threads, e.outer, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) {
+        const int64_t at = r * e.channels;
+        GetNormLoops<T>().across_backward(dy + at, x + at, dx + at, e.channels, mean, m, k, scale);
+      }
+    });
+  }
+};
+
+template <typename T>
+Maybe<void> Backward(const KernelCall& call) {
+  const Gradients<T> g(call);
+  if (g.e.inner == 1) {
+    g.Neighbours();
+  } else {
+    ParallelFor(call.threads, g.e.channels, 1, [&](int64_t c, int64_t) { g.Runs(c); });
+  }
+  return Ok();
+}
+
+Maybe<void> Run(const KernelCall& call) {
+  return call.inputs[0].dtype == DataType::kDouble ? Backward<double>(call) : Backward<float>(call);
+}
+
+size_t Scratch(const KernelCall& call) {
+  const ChannelExtents e(call.inputs[1], call.GetAttrs<BatchNormAttrs>().axis);
+  if (e.inner != 1) { return 0; }
+  return static_cast<size_t>(6 * e.channels) * sizeof(double) + ChannelStatsScratch(e);
+}
+
+double Cost(const KernelCall& call) {
+  return ElementwiseCostNs(call) + 0.2 * static_cast<double>(call.outputs[0].Count());
+}
+
+constexpr DenseKernel kBackward = {&Run, &Cost, &Scratch};
+
+}  // namespace
+
+ONEFLOW_REGISTER_DENSE_KERNEL(batch_norm_backward, "batch_norm_backward.cpu.vector", kBackward);
+
+}  // namespace cpu
+}  // namespace oneflow
