@@ -59,6 +59,72 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor: ...
 def cast(input: Tensor, dtype: dtype) -> Tensor: ...
 def clone(input: Tensor) -> Tensor: ...
 def contiguous(input: Tensor) -> Tensor: ...
+@overload
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1],
+    padding: Sequence[int] | int = [0],
+    dilation: Sequence[int] | int = [1],
+    groups: int = 1,
+    channel_pos: str = "channels_first",
+) -> Tensor: ...
+@overload
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1],
+    padding: str = "valid",
+    dilation: Sequence[int] | int = [1],
+    groups: int = 1,
+    channel_pos: str = "channels_first",
+) -> Tensor: ...
+@overload
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1, 1],
+    padding: Sequence[int] | int = [0, 0],
+    dilation: Sequence[int] | int = [1, 1],
+    groups: int = 1,
+    channel_pos: str = "channels_first",
+) -> Tensor: ...
+@overload
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1, 1],
+    padding: str = "valid",
+    dilation: Sequence[int] | int = [1, 1],
+    groups: int = 1,
+    channel_pos: str = "channels_first",
+) -> Tensor: ...
+@overload
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1, 1, 1],
+    padding: Sequence[int] | int = [0, 0, 0],
+    dilation: Sequence[int] | int = [1, 1, 1],
+    groups: int = 1,
+    channel_pos: str = "channels_first",
+) -> Tensor: ...
+@overload
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1, 1, 1],
+    padding: str = "valid",
+    dilation: Sequence[int] | int = [1, 1, 1],
+    groups: int = 1,
+    channel_pos: str = "channels_first",
+) -> Tensor: ...
 def copy(input: Tensor) -> Tensor: ...
 def copy_(input: Tensor, other: Tensor) -> Tensor: ...
 def cross_entropy(
@@ -67,6 +133,39 @@ def cross_entropy(
     weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
+) -> Tensor: ...
+def deconv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1],
+    padding: Sequence[int] | int = [0],
+    output_padding: Sequence[int] | int = [0],
+    groups: int = 1,
+    dilation: Sequence[int] | int = [1],
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def deconv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1, 1],
+    padding: Sequence[int] | int = [0, 0],
+    output_padding: Sequence[int] | int = [0, 0],
+    groups: int = 1,
+    dilation: Sequence[int] | int = [1, 1],
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def deconv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Sequence[int] | int = [1, 1, 1],
+    padding: Sequence[int] | int = [0, 0, 0],
+    output_padding: Sequence[int] | int = [0, 0, 0],
+    groups: int = 1,
+    dilation: Sequence[int] | int = [1, 1, 1],
+    data_format: str = "channels_first",
 ) -> Tensor: ...
 @overload
 def div(input: Tensor, other: Tensor) -> Tensor: ...
@@ -103,6 +202,15 @@ def expand(input: Tensor, size: Sequence[int] | int) -> Tensor: ...
 def expand(input: Tensor, *size: int) -> Tensor: ...
 def fill_(input: Tensor, value: Number) -> Tensor: ...
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor: ...
+def fold(
+    x: Tensor,
+    output_size: Sequence[int] | int,
+    kernel_size: Sequence[int] | int,
+    dilation: Sequence[int] | int = [1, 1],
+    padding: Sequence[int] | int = [0, 0],
+    stride: Sequence[int] | int = [1, 1],
+    data_format: str = "channels_first",
+) -> Tensor: ...
 def full(
     size: Sequence[int] | int,
     fill_value: Number,
@@ -129,12 +237,64 @@ def fused_mlp(
     biases: Sequence[Tensor],
     skip_final_activation: bool,
 ) -> Tensor: ...
+@overload
+def group_norm(
+    x: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    affine: bool,
+    num_groups: int,
+    epsilon: float,
+    data_format: str = "channels_first",
+    activation: str = "none",
+) -> Tensor: ...
+@overload
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor: ...
 def grouped_matmul(xs: Sequence[Tensor], weights: Sequence[Tensor]) -> tuple[Tensor, ...]: ...
 def grouped_matmul_bias(
     xs: Sequence[Tensor],
     weights: Sequence[Tensor],
     biases: Sequence[Tensor],
 ) -> tuple[Tensor, ...]: ...
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Tensor: ...
+@overload
+def layer_norm(
+    x: Tensor,
+    begin_norm_axis: int,
+    begin_params_axis: int,
+    epsilon: float,
+) -> Tensor: ...
+@overload
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int] | int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-05,
+) -> Tensor: ...
+def layer_norm_affine(
+    x: Tensor,
+    gamma: Tensor | None,
+    beta: Tensor | None,
+    begin_norm_axis: int,
+    begin_params_axis: int,
+    epsilon: float,
+) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
 def log_softmax(input: Tensor, dim: int = -1) -> Tensor: ...
 def log_softmax_backward(grad: Tensor, out: Tensor, dim: int) -> Tensor: ...
@@ -162,6 +322,108 @@ def mul(input: Tensor, other: Number) -> Tensor: ...
 def mul_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def mul_(input: Tensor, other: Number) -> Tensor: ...
+def multi_tensor_adadelta_update_(
+    model: Sequence[Tensor],
+    square_avgs: Sequence[Tensor],
+    acc_deltas: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    rho: float,
+    epsilon: float,
+    maximize: bool = False,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_adagrad_update_(
+    model: Sequence[Tensor],
+    sum: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    epsilon: float,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_adam_update_(
+    model: Sequence[Tensor],
+    m: Sequence[Tensor],
+    v: Sequence[Tensor],
+    max_v: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    bias_correction1_val: float = 1.0,
+    bias_correction2_val: float = 1.0,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_clamp_(
+    tensors: Sequence[Tensor],
+    low: float,
+    high: float,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_clip_(
+    tensors: Sequence[Tensor],
+    norm: Sequence[Tensor],
+    max_norm: float,
+    epsilon: float = 1e-06,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_lamb_update_(
+    model: Sequence[Tensor],
+    m: Sequence[Tensor],
+    v: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+    bias_correction1_val: float = 1.0,
+    bias_correction2_val: float = 1.0,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_momentum_update_(
+    model: Sequence[Tensor],
+    momentum_buf: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    momentum: float,
+    dampening: float = 0.0,
+    nesterov: bool = False,
+    maximize: bool = False,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_norm(tensors: Sequence[Tensor], p: float = 2.0) -> Tensor: ...
+def multi_tensor_rmsprop_update_(
+    model: Sequence[Tensor],
+    square_avg: Sequence[Tensor],
+    grad_avg: Sequence[Tensor],
+    momentum_buf: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    alpha: float,
+    epsilon: float,
+    momentum: float = 0.0,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
+def multi_tensor_scale_(tensors: Sequence[Tensor], factor: float) -> tuple[Tensor, ...]: ...
+def multi_tensor_sgd_update_(
+    model: Sequence[Tensor],
+    model_diff: Sequence[Tensor],
+    learning_rate_val: float,
+    scale: float = 1.0,
+    l2: float = 0.0,
+    weight_decay: float = 0.0,
+) -> tuple[Tensor, ...]: ...
 @overload
 def multiply(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
@@ -183,6 +445,29 @@ def normal_(
     std: float = 1.0,
     *,
     generator: Generator | None = None,
+) -> Tensor: ...
+def normalization(
+    x: Tensor,
+    moving_mean: Tensor | None = None,
+    moving_variance: Tensor | None = None,
+    gamma: Tensor | None = None,
+    beta: Tensor | None = None,
+    axis: int = 1,
+    epsilon: float = 1e-05,
+    momentum: float = 0.9,
+    is_training: bool = False,
+) -> Tensor: ...
+def normalization_add_relu(
+    x: Tensor,
+    addend: Tensor | None = None,
+    moving_mean: Tensor | None = None,
+    moving_variance: Tensor | None = None,
+    gamma: Tensor | None = None,
+    beta: Tensor | None = None,
+    axis: int = 1,
+    epsilon: float = 1e-05,
+    momentum: float = 0.9,
+    is_training: bool = False,
 ) -> Tensor: ...
 @overload
 def ones(
@@ -240,28 +525,15 @@ def relu_backward(dy: Tensor, out: Tensor) -> Tensor: ...
 def reshape(input: Tensor, shape: Sequence[int] | int) -> Tensor: ...
 @overload
 def reshape(input: Tensor, *shape: int) -> Tensor: ...
+def rms_layer_norm(hidden_states: Tensor, weight: Tensor, variance_epsilon: float) -> Tensor: ...
+def rms_norm(
+    x: Tensor,
+    weight: Tensor | None,
+    normalized_shape: Sequence[int] | int,
+    epsilon: float = 1e-06,
+) -> Tensor: ...
 def rsub(input: Tensor, other: Number, *, alpha: Number = 1) -> Tensor: ...
 def select(input: Tensor, dim: int, index: int) -> Tensor: ...
-def sgd_momentum_update_(
-    param: Tensor,
-    buffer: Tensor,
-    grad: Tensor,
-    lr: float,
-    momentum: float,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    nesterov: bool = False,
-    maximize: bool = False,
-    first_step: bool = False,
-) -> tuple[Tensor, Tensor]: ...
-def sgd_update_(
-    param: Tensor,
-    buffer: Tensor | None,
-    grad: Tensor,
-    lr: float,
-    weight_decay: float = 0.0,
-    maximize: bool = False,
-) -> Tensor: ...
 def slice_backward(
     dy: Tensor,
     shape: Sequence[int] | int,
@@ -334,6 +606,14 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor: ...
 def true_divide(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def true_divide(input: Tensor, other: Number) -> Tensor: ...
+def unfold(
+    x: Tensor,
+    kernel_size: Sequence[int] | int,
+    dilation: Sequence[int] | int = [1, 1],
+    padding: Sequence[int] | int = [0, 0],
+    stride: Sequence[int] | int = [1, 1],
+    data_format: str = "channels_first",
+) -> Tensor: ...
 def uniform_(
     input: Tensor,
     a: float = 0.0,
