@@ -105,6 +105,5 @@ NAMES: dict[str, Any] = {
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
     **reference_conv.NAMES,
-    "sgd_momentum": sgd_momentum,
     **reference_norm.NAMES,
 }
