@@ -1,3 +1,5 @@
+#include "oneflow/functional/composites_reduce.h"
+
 #include <algorithm>
 
 #include "oneflow/functional/composites.h"
@@ -14,12 +16,24 @@ Dims WithOnes(const Dims& shape, const Dims& dims) {
   return out;
 }
 
+// A result of a reduction of a tensor of this shape, with the dims that were reduced as 1.
+Maybe<TensorPtr> Kept(const TensorPtr& result, const Dims& shape, const Dims& dims, bool keepdim) {
+  if (keepdim) { return result; }
+  return reshape(result, WithOnes(shape, dims));
+}
+
+// How many elements fall into each result.
+double ReducedCount(const Dims& shape, const Dims& dims) {
+  double count = dims.empty() ? static_cast<double>(ElementCount(shape)) : 1.0;
+  for (int64_t dim : dims) { count *= static_cast<double>(shape[static_cast<int>(dim)]); }
+  return count;
+}
+
 }  // namespace
 
 Maybe<TensorPtr> SumBackward(const TensorPtr& dy, const Dims& shape, const Dims& dims,
                              bool keepdim) {
-  const TensorPtr kept = keepdim ? dy : JUST(reshape(dy, WithOnes(shape, dims)));
-  return expand(kept, shape);
+  return expand(JUST(Kept(dy, shape, dims, keepdim)), shape);
 }
 
 Maybe<TensorPtr> MeanBackward(const TensorPtr& dy, const Dims& shape, const Dims& dims,
@@ -47,6 +61,63 @@ Maybe<TensorPtr> SumToShape(const TensorPtr& input, const Dims& shape) {
   }
   const TensorPtr summed = dims.empty() ? input : JUST(sum(input, dims, /*keepdim=*/true));
   return shift == 0 ? summed : reshape(summed, shape);
+}
+
+Maybe<TensorPtr> NansumBackward(const TensorPtr& dy, const TensorPtr& input, const Dims& dims,
+                                bool keepdim) {
+  const TensorPtr is_number = JUST(cast(JUST(eq(input, input)), dy->dtype()));
+  return mul(JUST(Kept(dy, input->shape(), dims, keepdim)), is_number);
+}
+
+Maybe<TensorPtr> ExtremeBackward(const TensorPtr& dy, const TensorPtr& input, const TensorPtr& out,
+                                 const Dims& dims, bool keepdim) {
+  const Dims& shape = input->shape();
+  const TensorPtr is_best =
+      JUST(cast(JUST(eq(input, JUST(Kept(out, shape, dims, keepdim)))), dy->dtype()));
+  const TensorPtr count = JUST(sum(is_best, dims, /*keepdim=*/true));
+  return mul(JUST(div(JUST(Kept(dy, shape, dims, keepdim)), count)), is_best);
+}
+
+Maybe<TensorPtr> VarBackward(const TensorPtr& dy, const TensorPtr& input, const Dims& dims,
+                             bool keepdim, double correction) {
+  const Dims& shape = input->shape();
+  const double divisor = std::max(0.0, ReducedCount(shape, dims) - correction);
+  const TensorPtr deviation = JUST(sub(input, JUST(mean(input, dims, /*keepdim=*/true))));
+  return mul(JUST(scalar_mul(JUST(Kept(dy, shape, dims, keepdim)), Scalar(2.0 / divisor))),
+             deviation);
+}
+
+Maybe<TensorPtr> StdBackward(const TensorPtr& dy, const TensorPtr& input, const TensorPtr& out,
+                             const Dims& dims, bool keepdim, double correction) {
+  // Where all elements are equal the gradient is 0; 1 avoids 0 / 0.
+  const TensorPtr is_zero = JUST(cast(JUST(scalar_eq(out, Scalar(0))), out->dtype()));
+  const TensorPtr divisor = JUST(scalar_mul(JUST(add(out, is_zero)), Scalar(2.0)));
+  return VarBackward(JUST(div(dy, divisor)), input, dims, keepdim, correction);
+}
+
+Maybe<TensorPtr> LogsumexpBackward(const TensorPtr& dy, const TensorPtr& input,
+                                   const TensorPtr& out, const Dims& dims, bool keepdim) {
+  const Dims& shape = input->shape();
+  const TensorPtr share = JUST(exp(JUST(sub(input, JUST(Kept(out, shape, dims, keepdim))))));
+  return mul(JUST(Kept(dy, shape, dims, keepdim)), share);
+}
+
+Maybe<TensorPtr> ReduceSumLike(const TensorPtr& input, const TensorPtr& like, const Dims& axis) {
+  if (input->dtype() != like->dtype()) {
+    return TypeError(
+        "[reduce_sum_like] expects operands of one dtype, got {} and {}: Tensors x and "
+        "like must have the same type",
+        DataTypeName(input->dtype()), DataTypeName(like->dtype()));
+  }
+  if (axis.empty()) {
+    if (input->shape() == like->shape()) { return input; }
+    return RuntimeError(
+        "[reduce_sum_like] expects operands of one shape where no axis is given, got "
+        "{} and {}: The shape of the x tensor must be consistent to the shape of the "
+        "like tensor",
+        input->shape(), like->shape());
+  }
+  return reshape(JUST(sum(input, axis)), like->shape());
 }
 
 }  // namespace oneflow::functional::composites

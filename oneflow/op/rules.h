@@ -33,7 +33,7 @@ Maybe<void> InferArange(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferRandn(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferRand(const InferContext& context, TensorMeta* outputs);
 
-// rules_reduce.cc: ReduceAttrs, ArgmaxAttrs.
+// rules_reduce.cc: ReduceAttrs; more in rules_reduce.h.
 Maybe<void> InferReduce(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferFloatingReduce(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferArgmax(const InferContext& context, TensorMeta* outputs);

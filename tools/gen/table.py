@@ -20,7 +20,7 @@ PLACES = ("function", "method")
 FAILURES = ("keeps_value", "skips")
 ERRORS = ("TypeError", "ValueError", "IndexError", "RuntimeError", "NotImplementedError",
           "OutOfMemoryError")  # fmt: skip
-STRATEGIES = ("broadcast", "elementwise", "reduce", "none")
+STRATEGIES = ("broadcast", "elementwise", "reduce", "reduce_some", "none")
 
 COLUMNS: dict[str, tuple[type, ...]] = {
     "name": (str,),

@@ -1,16 +1,18 @@
 """The files of the op table, without `.yaml`."""
 
 FAMILIES = [
-    "conv",
     "batch_norm",
+    "conv",
     "creation",
     "debug",
     "elementwise",
+    "extremes",
     "fold",
     "matmul",
     "nn",
     "norm",
     "optim",
     "reduce",
+    "statistics",
     "view",
 ]

@@ -31,7 +31,9 @@ def public_ops() -> Iterable[tuple[str, Any]]:
     """
     for name, op in vars(_C).items():
         internal = (
-            name.startswith("_") or name.endswith(("_", "_backward")) or name in _INTERNAL_OPS
+            name.startswith(("_", "reduce_"))
+            or name.endswith(("_", "_backward"))
+            or name in _INTERNAL_OPS
         )
         if callable(op) and not internal:
             yield name, op

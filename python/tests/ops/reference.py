@@ -93,8 +93,25 @@ def einsum(equation: str, operands: Sequence[np.ndarray]) -> np.ndarray:
     return np.asarray(np.einsum(equation.replace(" ", ""), *operands))
 
 
+def wide(x: np.ndarray) -> np.dtype[Any]:
+    """The dtype in which elements are added up: int64 for all integers and bool."""
+    return x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
+
+
+def logsumexp(x: np.ndarray, dim: int | Sequence[int] | None, keepdim: bool) -> np.ndarray:
+    """Logarithm of the sum of exponentials, without overflow."""
+    if x.size == 0:
+        return np.log(np.sum(x, axis=axis(dim), keepdims=keepdim))
+    top = np.max(x, axis=axis(dim), keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    total = np.log(np.sum(np.exp(x - top), axis=axis(dim), keepdims=True)) + top
+    return total if keepdim else np.squeeze(total, axis(dim))
+
+
 NAMES: dict[str, Any] = {
     "np": np,
+    "wide": wide,
+    "logsumexp": logsumexp,
     "axis": axis,
     "log_softmax": log_softmax,
     "matmul": matmul,

@@ -131,7 +131,8 @@ def _reduce(env: dict[str, Any], row: Row) -> Iterator[tuple[str, dict[str, Any]
                 yield f"{name} {dim}", {"input": array, "dim": dim, "keepdim": keepdim}
     yield "number", {"input": random()}
     yield "empty", {"input": random(0, 3), "dim": 1}
-    yield "nothing", {"input": random(2, 0), "dim": 1}
+    if row.strategy == "reduce":  # reduce_some: of nothing there is no result
+        yield "nothing", {"input": random(2, 0), "dim": 1}
     for dim in (None, 0, 1):
         yield f"large {dim}", {"input": random(*LARGE), "dim": dim}
         yield f"large transposed {dim}", {"input": random(*LARGE).T, "dim": dim}
@@ -144,8 +145,12 @@ def samples(row: Row, dtype: str, seed: int = 0) -> list[Sample]:
     own: list[dict[str, Any]] = list(row.samples) or [{}]
     found: list[Sample] = []
     tensors = [p.name for p in row.signature.tensors if p.type == "Tensor"]
-    if row.strategy == "reduce":
-        return [_sample(row, label, given, dtype, env) for label, given in _reduce(env, row)]
+    if row.strategy.startswith("reduce"):
+        return [
+            _sample(row, f"{label} {dict(extra) or ''}", {**given, **extra}, dtype, env)
+            for extra in own
+            for label, given in _reduce(env, row)
+        ]
     for extra in own:
         missing = [name for name in tensors if name not in extra]
         if row.strategy == "none" or not missing:

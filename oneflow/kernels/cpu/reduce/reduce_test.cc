@@ -286,6 +286,23 @@ TEST(Folds, VarianceFarFromZeroIsAccurate) {
   EXPECT_NEAR(out.At(0), 0.0625, 1e-12);
 }
 
+// Three times 0.1, divided by 3, is not 0.1.
+TEST(Folds, EqualElementsHaveNoVariance) {
+  for (const Dims& shape : {Dims{3}, Dims{10007}, Dims{3, 300}, Dims{301, 7}}) {
+    for (DataType dtype : {DataType::kFloat, DataType::kDouble}) {
+      HostArray x(dtype, shape);
+      for (int64_t i = 0; i < x.count(); ++i) { x.Set(i, 0.1); }
+      for (int dim = 0; dim < shape.size(); ++dim) {
+        MomentAttrs attrs;
+        attrs.reduce.dims = IntList(Dims{dim});
+        HostArray out(dtype, ReducedShape(shape, attrs.reduce.dims, false));
+        CHECK_JUST(Call("std.cpu.vector", {&x}, {&out}, &attrs));
+        for (int64_t i = 0; i < out.count(); ++i) { ASSERT_EQ(out.At(i), 0.0); }
+      }
+    }
+  }
+}
+
 // Long and narrow, few outputs, many short rows: each way to walk.
 TEST(Folds, ShapesThatAreWalkedInTheirOwnWay) {
   Rng rng(7);

@@ -111,7 +111,8 @@ struct Arg {
 // ---- mean and squared deviations ----------------------------------------------------------------
 
 // Each block is gone through twice, for its mean and for the deviations from it; blocks are joined
-// by the formula of Chan, Golub and LeVeque.
+// by the formula of Chan, Golub and LeVeque. The mean is summed up as a distance from the first
+// element, so that equal elements have exactly no variance.
 inline void Join(MomentState* to, double count, double mean, double squares) {
   if (count == 0.0) { return; }
   const double total = to->count + count;
@@ -128,14 +129,15 @@ struct Moments {
     for (int64_t i = 0; i < n; ++i) { to[i] = {0.0, 0.0, 0.0}; }
   }
 
-  static double SumOf(const T* x, int64_t n) {
+  static double MeanOf(const T* x, int64_t n) {
+    const double shift = static_cast<double>(x[0]);
     double lanes[kLanes] = {};
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(x[i + l]); }
+      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(x[i + l]) - shift; }
     }
-    for (int l = 0; i + l < n; ++l) { lanes[l] += static_cast<double>(x[i + l]); }
-    return FoldLanes(lanes);
+    for (int l = 0; i + l < n; ++l) { lanes[l] += static_cast<double>(x[i + l]) - shift; }
+    return shift + FoldLanes(lanes) / static_cast<double>(n);
   }
 
   static double SquaresOf(const T* x, int64_t n, double mean) {
@@ -159,7 +161,7 @@ struct Moments {
     const T* from = static_cast<const T*>(x);
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t count = n - at < kBlock ? n - at : kBlock;
-      const double mean = SumOf(from + at, count) / static_cast<double>(count);
+      const double mean = MeanOf(from + at, count);
       Join(static_cast<MomentState*>(state), static_cast<double>(count), mean,
            SquaresOf(from + at, count, mean));
     }
@@ -179,12 +181,15 @@ struct Moments {
                     MomentState* states) {
     double mean[kColumnTile] = {};
     double squares[kColumnTile] = {};
-    for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t r = 1; r < rows; ++r) {
+      const T* row = from + r * row_stride;
       for (int64_t j = 0; j < cols; ++j) {
-        mean[j] += static_cast<double>(from[r * row_stride + j]);
+        mean[j] += static_cast<double>(row[j]) - static_cast<double>(from[j]);
       }
     }
-    for (int64_t j = 0; j < cols; ++j) { mean[j] /= static_cast<double>(rows); }
+    for (int64_t j = 0; j < cols; ++j) {
+      mean[j] = static_cast<double>(from[j]) + mean[j] / static_cast<double>(rows);
+    }
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t j = 0; j < cols; ++j) {
         const double d = static_cast<double>(from[r * row_stride + j]) - mean[j];
