@@ -10,13 +10,11 @@ it is:
     {"array": number}          {"bytes": "hex digits"}
     {"scalar": number}         {"float": "nan", "inf" or "-inf"}
     {"size": [int, ...]}       {"dtype": "float32"}    {"device": "cpu:0"}
+
+An element of bfloat16 is the upper half of a float32.
 """
 
 from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
 
 INDEX = "oneflow.json"
 FORMAT = "oneflow checkpoint"
@@ -24,29 +22,7 @@ VERSION = 1
 MAX_DEPTH = 100
 MAX_AXES = 32
 CHUNK = 1 << 20  # bytes that are read or written at once
-# How NumPy spells the element types on disk.
-DISK_DTYPES = {
-    name: np.dtype(name).newbyteorder("<")
-    for name in (
-        "bool",
-        "uint8",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "float16",
-        "float32",
-        "float64",
-    )
-}
 
 
 class CheckpointError(RuntimeError):
     """A file that `oneflow.load` cannot take: damaged, cut short, hostile, or of another kind."""
-
-
-def dtype_name(dtype: Any) -> str:
-    """The name of a dtype of NumPy or oneflow, without its byte order or package."""
-    if isinstance(dtype, np.dtype):
-        return dtype.newbyteorder("=").name
-    return str(dtype).removeprefix("oneflow.")

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from oneflow import _oneflow_internal
+from oneflow.framework import _torch_read
 from oneflow.framework._checkpoint_format import (
     CHUNK,
-    DISK_DTYPES,
     FORMAT,
     INDEX,
     MAX_AXES,
@@ -24,20 +24,27 @@ from oneflow.framework._checkpoint_format import (
     VERSION,
     CheckpointError,
 )
+from oneflow.framework._raw import DISK_DTYPES, tensor_of
 from oneflow.framework.dtype import DTYPES
 from oneflow.nn.parameter import Parameter
 
 Size = _oneflow_internal.Size
 
 
-def read(stream: BinaryIO, name: str, device: Any = None) -> Any:
-    """The object in an archive, its tensors on `device`.
+def read(stream: BinaryIO, name: str, device: Any = None, pytorch: bool = True) -> Any:
+    """The object in an archive (PyTorch's, too) or in PyTorch's older stream, its tensors on
+    `device`.
 
     CheckpointError for whatever is wrong with the archive; OSError from reading it.
     """
     try:
         with zipfile.ZipFile(stream, "r") as archive:
+            pickled = [entry for entry in archive.namelist() if entry.endswith("data.pkl")]
             entries = _checked_entries(archive, stream)
+            if pickled and INDEX not in entries:
+                if not pytorch:
+                    raise CheckpointError("a file of PyTorch, which it was told not to read")
+                return _torch_read.read_archive(archive, pickled[0], device)
             index = _index(archive, entries)
             return _Decoder(archive, entries, index, device).root()
     except (MemoryError, _oneflow_internal.OutOfMemoryError):
@@ -76,13 +83,8 @@ def _checked_entries(archive: zipfile.ZipFile, stream: BinaryIO) -> dict[str, zi
         if info.flag_bits & 0x1:
             raise CheckpointError(f"the entry {info.filename!r} is encrypted")
         entries[info.filename] = info
-    if INDEX not in entries:
-        pickled = any(name.endswith("data.pkl") for name in entries)
-        raise CheckpointError(
-            "a checkpoint of another framework that holds pickled code, which is never run"
-            if pickled
-            else f"an archive without {INDEX}"
-        )
+    if INDEX not in entries and not any(name.endswith("data.pkl") for name in entries):
+        raise CheckpointError(f"an archive without {INDEX}")
     total = sum(info.file_size for info in entries.values())
     if total > size:
         raise CheckpointError(f"its entries have {total} bytes, the file only {size}")
@@ -127,6 +129,7 @@ class _Decoder:
         self._entries = entries
         self._index = index
         self._tensors: dict[int, Any] = {}
+        # (dtype, shape) of each; a dtype by its name.
         self._arrays = [self._checked_array(i, entry) for i, entry in enumerate(index["arrays"])]
 
     def root(self) -> Any:
@@ -135,7 +138,7 @@ class _Decoder:
             raise CheckpointError(f"{INDEX} lacks root")
         return self._value(self._index["root"], 0)
 
-    def _checked_array(self, number: int, entry: Any) -> tuple[Any, tuple[int, ...]]:
+    def _checked_array(self, number: int, entry: Any) -> tuple[str, tuple[int, ...]]:
         """(dtype, shape) of an array, once they agree with the size of its data."""
         dtype = DISK_DTYPES.get(_field(entry, "dtype", str))
         shape = _field(entry, "shape", list)
@@ -148,10 +151,12 @@ class _Decoder:
             raise CheckpointError(
                 f"array {number} of shape {tuple(shape)} needs {needed} bytes, got {found}"
             )
-        return dtype, tuple(shape)
+        return entry["dtype"], tuple(shape)
 
     def _read_array(self, number: Any) -> np.ndarray[Any, Any]:
-        dtype, shape = self._arrays[_number(number, len(self._arrays), "array")]
+        """An array, its elements as they are on disk."""
+        name, shape = self._arrays[_number(number, len(self._arrays), "array")]
+        dtype = DISK_DTYPES[name]
         array: Any = np.empty(shape, dtype=dtype)
         target = memoryview(array.reshape(-1).view(np.uint8))
         position = 0
@@ -164,7 +169,7 @@ class _Decoder:
             raise CheckpointError(f"array {number} is cut short")
         if dtype == np.dtype(bool) and array.size and array.view(np.uint8).max() > 1:
             raise CheckpointError(f"array {number} of bool has bytes other than 0 and 1")
-        return array.astype(dtype.newbyteorder("="), copy=False)
+        return array
 
     def _value(self, value: Any, depth: int) -> Any:
         if depth > MAX_DEPTH:
@@ -217,8 +222,8 @@ class _Decoder:
     def _make_tensor(self, entry: Any) -> Any:
         kind = _field(entry, "kind", str)
         requires_grad = _field(entry, "requires_grad", bool)
-        array = self._read_array(_field(entry, "array", int))
-        tensor = _oneflow_internal.tensor(array, device=self._device)
+        number = _field(entry, "array", int)
+        tensor = tensor_of(self._read_array(number), self._arrays[number][0], self._device)
         if kind == "parameter":
             return Parameter(tensor, requires_grad=requires_grad)
         if kind != "tensor":
@@ -228,10 +233,13 @@ class _Decoder:
         return tensor
 
     def _decode_array(self, value: Any, depth: int) -> Any:
-        return self._read_array(value)
+        array = self._read_array(value)
+        if self._arrays[value][0] == "bfloat16":
+            raise CheckpointError("it has a NumPy array of bfloat16, which NumPy has not")
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _decode_scalar(self, value: Any, depth: int) -> Any:
-        array = self._read_array(value)
+        array = self._decode_array(value, depth)
         if array.ndim != 0:
             raise CheckpointError("a scalar has axes")
         return array[()]

@@ -13,14 +13,13 @@ import numpy as np
 from oneflow import _oneflow_internal
 from oneflow.framework._checkpoint_format import (
     CHUNK,
-    DISK_DTYPES,
     FORMAT,
     INDEX,
     MAX_AXES,
     MAX_DEPTH,
     VERSION,
-    dtype_name,
 )
+from oneflow.framework._raw import DISK_DTYPES, array_of, dtype_name
 from oneflow.nn.parameter import Parameter
 
 Size = _oneflow_internal.Size
@@ -141,13 +140,11 @@ def write(stream: Any, index: bytes, arrays: list[Any]) -> None:
         archive.writestr(zipfile.ZipInfo(INDEX, _DATE), index)
         for number, array in enumerate(arrays):
             if isinstance(array, Tensor):
-                # A copy: a tensor's own memory would count as shared with NumPy ever after.
-                array = _oneflow_internal._C.copy(array).numpy()
+                disk = array_of(array)
+            else:
+                disk = np.ascontiguousarray(array, dtype=DISK_DTYPES[dtype_name(array.dtype)])
             info = zipfile.ZipInfo(f"data/{number}", _DATE)
-            info.file_size = array.nbytes  # lets zipfile choose the large format by itself
-            disk = np.ascontiguousarray(
-                array, dtype=DISK_DTYPES[array.dtype.newbyteorder("=").name]
-            )
+            info.file_size = disk.nbytes  # lets zipfile choose the large format by itself
             with archive.open(info, "w") as entry:
                 _write_chunks(entry, disk)
 
