@@ -192,8 +192,8 @@ Maybe<Named> Contract(Named a, Named b, const std::vector<bool>& kept) {
     *x = JUST(SumOver(*x, alone));
   }
   const Roles roles(a, b, kept);
-  const bool elementwise = roles.summed.empty() || (roles.left.empty() && roles.right.empty() &&
-                                                    !roles.batch.empty());
+  const bool elementwise =
+      roles.summed.empty() || (roles.left.empty() && roles.right.empty() && !roles.batch.empty());
   return elementwise ? MultiplyElements(a, b, roles) : MultiplyMatrices(a, b, roles);
 }
 
@@ -393,9 +393,10 @@ Maybe<TensorPtr> SummedWhereBroadcast(const TensorPtr& x, const Dims& own, const
 Maybe<TensorPtr> Tensordot(const TensorPtr& a, const TensorPtr& b, const Dims& dims_a,
                            const Dims& dims_b) {
   if (dims_a.size() != dims_b.size()) {
-    return RuntimeError("[tensordot] expects as many dims of the first as of the second, got {} and "
-                        "{}: both dimension lists should have same length",
-                        dims_a, dims_b);
+    return RuntimeError(
+        "[tensordot] expects as many dims of the first as of the second, got {} and "
+        "{}: both dimension lists should have same length",
+        dims_a, dims_b);
   }
   if (a->dtype() != b->dtype()) {
     return RuntimeError("[tensordot] expects operands of one dtype, got {} and {}",
@@ -421,9 +422,10 @@ Maybe<TensorPtr> Tensordot(const TensorPtr& a, const TensorPtr& b, const Dims& d
 
 Maybe<TensorPtr> TensordotInt(const TensorPtr& a, const TensorPtr& b, int64_t dims) {
   if (dims < 0) {
-    return RuntimeError("[tensordot] expects a number of dims: tensordot expects dims >= 0, but got "
-                        "dims={}",
-                        dims);
+    return RuntimeError(
+        "[tensordot] expects a number of dims: tensordot expects dims >= 0, but got "
+        "dims={}",
+        dims);
   }
   if (dims > a->ndim() || dims > b->ndim()) {
     return RuntimeError("[tensordot] expects at most the dims of {} and {}: tensordot expects dims "

@@ -177,8 +177,9 @@ Maybe<TensorPtr> Dot(const TensorPtr& input, const TensorPtr& other) {
                         DataTypeName(input->dtype()), DataTypeName(other->dtype()));
   }
   if (input->shape() != other->shape()) {
-    return RuntimeError("[dot] expects vectors of one size, got {} and {}: inconsistent tensor size",
-                        input->shape(), other->shape());
+    return RuntimeError(
+        "[dot] expects vectors of one size, got {} and {}: inconsistent tensor size",
+        input->shape(), other->shape());
   }
   const int64_t n = input->shape()[0];
   const TensorPtr row = JUST(view(input, Dims{1, n}));
@@ -204,9 +205,10 @@ Maybe<TensorPtr> Baddbmm(const TensorPtr& input, const TensorPtr& batch1, const 
 Maybe<TensorPtr> BiasAdd(const TensorPtr& x, const TensorPtr& bias, int64_t axis) {
   const int ndim = x->ndim();
   if (axis < -ndim || axis >= ndim) {
-    return IndexError("[bias_add] expects an axis of x {}, got {}: Dimension out of range (expected "
-                      "to be in range of [{},{}], but got {})",
-                      x->shape(), axis, -ndim, ndim - 1, axis);
+    return IndexError(
+        "[bias_add] expects an axis of x {}, got {}: Dimension out of range (expected "
+        "to be in range of [{},{}], but got {})",
+        x->shape(), axis, -ndim, ndim - 1, axis);
   }
   const int at = static_cast<int>(axis < 0 ? axis + ndim : axis);
   if (bias->ndim() != 1 || bias->shape()[0] != x->shape()[at]) {
@@ -215,9 +217,10 @@ Maybe<TensorPtr> BiasAdd(const TensorPtr& x, const TensorPtr& bias, int64_t axis
       for (int i = 0; i < shape.size(); ++i) { out += Format("{}{}", i == 0 ? "" : ",", shape[i]); }
       return out + (shape.size() == 1 ? ",)" : ")");
     };
-    return RuntimeError("[bias_add] expects a bias with as many entries as x has along the axis: The "
-                        "size of tensor x {} must match the size of tensor b {} at dimension {}",
-                        text(x->shape()), text(bias->shape()), axis);
+    return RuntimeError(
+        "[bias_add] expects a bias with as many entries as x has along the axis: The "
+        "size of tensor x {} must match the size of tensor b {} at dimension {}",
+        text(x->shape()), text(bias->shape()), axis);
   }
   Dims shape(ndim - at, 1);
   shape[0] = bias->shape()[0];
@@ -247,15 +250,16 @@ Maybe<void> CheckMlp(const TensorPtr& x, const TensorTuple& weights, const Tenso
   for (size_t i = 0; i < weights.size(); ++i) {
     const Dims& weight = weights[i]->shape();
     const Dims& bias = biases[i]->shape();
-    const char* fault = weight.size() != 2    ? "Weight's dim size should == 2"
-                        : bias.size() != 1    ? "Bias's dim size should == 1"
+    const char* fault = weight.size() != 2     ? "Weight's dim size should == 2"
+                        : bias.size() != 1     ? "Bias's dim size should == 1"
                         : bias[0] != weight[0] ? "Bias's dim is not equal to weight's first dim."
                         : weight[1] != width
                             ? "weight's second dim should be equal to input's second dim."
                             : nullptr;
     if (fault != nullptr) {
-      return RuntimeError("[fused_mlp] expects weight {} (out, {}) and bias (out,), got {} and {}: {}",
-                          i, width, weight, bias, fault);
+      return RuntimeError(
+          "[fused_mlp] expects weight {} (out, {}) and bias (out,), got {} and {}: {}", i, width,
+          weight, bias, fault);
     }
     width = weight[0];
   }
@@ -279,9 +283,10 @@ Maybe<TensorTuple> GroupedMatmulBias(const TensorTuple& xs, const TensorTuple& w
                                      const TensorTuple& biases) {
   const bool biased = !biases.empty();
   if (xs.size() != weights.size() || (biased && xs.size() != biases.size()) || xs.empty()) {
-    return RuntimeError("[grouped_matmul] expects lists of one length, at least 1, got {} operands, "
-                        "{} weights, {} biases",
-                        xs.size(), weights.size(), biases.size());
+    return RuntimeError(
+        "[grouped_matmul] expects lists of one length, at least 1, got {} operands, "
+        "{} weights, {} biases",
+        xs.size(), weights.size(), biases.size());
   }
   TensorTuple out;
   for (size_t i = 0; i < xs.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "oneflow/core/dtype.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/kernels/attr_types.h"
 
@@ -30,6 +31,11 @@ struct BernoulliAttrs {
   double p = 0.0;
   bool has_p = false;
   RandomSlot slot;
+};
+
+struct BernoulliOpAttrs {
+  BernoulliAttrs kernel;
+  DataType dtype = DataType::kFloat;
 };
 
 // Exponential with this rate.
@@ -58,11 +64,12 @@ struct MultinomialAttrs {
   RandomSlot slot;
 };
 
-static_assert(offsetof(RandintOpAttrs, kernel) == 0 && offsetof(ExponentialOpAttrs, kernel) == 0 &&
+static_assert(offsetof(RandintOpAttrs, kernel) == 0 && offsetof(BernoulliOpAttrs, kernel) == 0 &&
+                  offsetof(ExponentialOpAttrs, kernel) == 0 &&
                   offsetof(RandpermOpAttrs, kernel) == 0,
               "a kernel reads its own struct at the start");
 static_assert(std::is_trivially_copyable_v<RandintOpAttrs> &&
-                  std::is_trivially_copyable_v<BernoulliAttrs> &&
+                  std::is_trivially_copyable_v<BernoulliOpAttrs> &&
                   std::is_trivially_copyable_v<ExponentialOpAttrs> &&
                   std::is_trivially_copyable_v<RandpermOpAttrs> &&
                   std::is_trivially_copyable_v<MultinomialAttrs>,

@@ -67,12 +67,25 @@ struct OneHotAttrs {
   Scalar off = Scalar(0);
 };
 
+// `steps` numbers from start to end, equally far apart; with a base, base to the power of each.
+struct LinspaceAttrs {
+  double start = 0.0;
+  double end = 1.0;
+  double base = 0.0;
+  bool has_base = false;
+};
+struct LinspaceOpAttrs {
+  LinspaceAttrs kernel;
+  int64_t steps = 0;
+};
+
 static_assert(std::is_trivially_copyable_v<CatAttrs> && std::is_trivially_copyable_v<FlipAttrs> &&
                   std::is_trivially_copyable_v<TriangleAttrs> &&
                   std::is_trivially_copyable_v<ConstantPadAttrs> &&
                   std::is_trivially_copyable_v<DiagonalBackwardAttrs> &&
                   std::is_trivially_copyable_v<UnfoldTensorBackwardAttrs> &&
-                  std::is_trivially_copyable_v<OneHotAttrs>,
+                  std::is_trivially_copyable_v<OneHotAttrs> &&
+                  std::is_trivially_copyable_v<LinspaceOpAttrs>,
               "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

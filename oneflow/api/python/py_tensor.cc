@@ -134,7 +134,9 @@ PyObject* GetIsCuda(PyObject* self, void*) {
 PyObject* GetVersion(PyObject* self, void*) {
   return PyLong_FromUnsignedLong(T(self)->storage()->version());
 }
-PyObject* GetTranspose(PyObject* self, void*) { return WrapResult(functional::t(T(self))); }
+PyObject* GetTranspose(PyObject* self, void*) {
+  return WrapResult(functional::reverse_dims(T(self)));
+}
 
 // What has a __dict__ can be part of a cycle: from now on the collector looks at it.
 PyObject* GetDict(PyObject* self, void*) {
@@ -156,7 +158,7 @@ PyGetSetDef getset[] = {
     {"ndim", GetNdim, nullptr, "The number of dimensions.", nullptr},
     {"is_cuda", GetIsCuda, nullptr, "True on a CUDA device.", nullptr},
     {"_version", GetVersion, nullptr, "How often the data was changed in place.", nullptr},
-    {"T", GetTranspose, nullptr, "The transpose of a matrix, as a view.", nullptr},
+    {"T", GetTranspose, nullptr, "The dims in reverse order, as a view.", nullptr},
     {"requires_grad", GetRequiresGrad, SetRequiresGrad, "Does autograd follow it?", nullptr},
     {"is_leaf", GetIsLeaf, nullptr, "True if no recorded op made it.", nullptr},
     {"grad", GetGrad, SetGrad, "The accumulated gradient, or None.", nullptr},

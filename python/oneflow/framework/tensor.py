@@ -262,28 +262,6 @@ def copy_(self: Any, other: Any) -> Any:
     return _C.copy_(self, to(other, self.device))
 
 
-def view_as(self: Any, other: Any) -> Any:
-    """`view` with the size of `other`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.arange(4).view_as(flow.zeros(2, 2)).shape
-        oneflow.Size([2, 2])
-    """
-    return _C.view(self, tuple(other.shape))
-
-
-def reshape_as(self: Any, other: Any) -> Any:
-    """`reshape` with the size of `other`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.arange(4).reshape_as(flow.zeros(2, 2)).shape
-        oneflow.Size([2, 2])
-    """
-    return _C.reshape(self, tuple(other.shape))
-
-
 def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
     """What `copy.deepcopy` does: the values, `requires_grad` and the gradient, no history.
 
@@ -367,12 +345,13 @@ def register_methods() -> None:
         "__repr__": tensor_repr, "__str__": tensor_repr, "__format__": format_,
         "__deepcopy__": deepcopy, "__reduce_ex__": reduce_, "to": to, "clone": clone, "cpu": cpu,
         "cuda": cuda, "type_as": type_as, "type": type_,
-        "new_tensor": new_tensor, "copy_": copy_, "view_as": view_as, "reshape_as": reshape_as,
+        "new_tensor": new_tensor, "copy_": copy_,
         "is_floating_point": is_floating_point,
         "is_nonzero": is_nonzero,
     }  # fmt: skip
     for maker in (creation.empty, creation.full, creation.ones, creation.zeros):
         methods[f"new_{maker.__name__}"] = _new(maker)
     methods.update(_casts())
+    methods["unfold"] = Tensor.unfold_tensor
     for name, method in methods.items():
         setattr(Tensor, name, method)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tests.ops import reference_conv
 from tests.ops import reference_norm
+from tests.ops import reference_shape
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:
@@ -112,6 +113,7 @@ NAMES: dict[str, Any] = {
     "np": np,
     "wide": wide,
     "logsumexp": logsumexp,
+    **reference_shape.NAMES,
     "axis": axis,
     "log_softmax": log_softmax,
     "matmul": matmul,

@@ -158,8 +158,7 @@ struct ForwardGemms {
 };
 
 Problem ForwardProblem(const KernelCall& call) {
-  return Problem(call.inputs[0], call.inputs[1], call.inputs[2],
-                 call.GetAttrs<AttentionAttrs>());
+  return Problem(call.inputs[0], call.inputs[1], call.inputs[2], call.GetAttrs<AttentionAttrs>());
 }
 
 size_t ForwardSlice(const Problem& p, const KernelCall& call, int threads, size_t* gemm_bytes) {
@@ -191,33 +190,34 @@ Maybe<void> Forward(const KernelCall& call) {
       *reinterpret_cast<double*>(at) = value;
     }
   };
-  return RunTasks(call, sharing, p.heads() * p.blocks(), slice, [&](int64_t i, char* scratch) -> Maybe<void> {
-    const int64_t head = i / p.blocks(), i0 = head / p.b1, i1 = head % p.b1;
-    const int64_t first = i % p.blocks() * p.block;
-    const int64_t rows = std::min(p.block, p.queries - first), keys = p.KeysFor(first, rows);
-    const ForwardGemms gemms(p, call, rows, keys);
-    GemmScratch gemm_scratch(scratch + slice - gemm_bytes, gemm_bytes);
-    JUST(RunInnerGemm(gemms.scores, q.At(i0, i1, first), k.At(i0, i1, 0), scratch, &gemm_scratch,
-                      sharing.inner));
-    double sums[kMaxQueries];
-    ParallelFor(sharing.inner, rows, 8, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) {
-        double max = 0;
-        sums[r] = loops.softmax[d](scratch + r * keys * p.size, p.ValidFor(first + r), keys,
-                                   p.scale, mask.Row(i0, i1, first + r), &max);
-        // A row that sees nothing has weights exp(x - inf) = 0.
-        const double log_sum = sums[r] == 0.0 ? HUGE_VAL : max + std::log(sums[r]);
-        set_log_sum(head * p.queries + first + r, log_sum);
-      }
-    });
-    JUST(RunInnerGemm(gemms.out, scratch, v.At(i0, i1, 0), out.At(i0, i1, first), &gemm_scratch,
-                      sharing.inner));
-    for (int64_t r = 0; r < rows; ++r) {
-      const double factor = sums[r] == 0.0 ? 0.0 : 1.0 / sums[r];
-      loops.scale[d](out.At(i0, i1, first + r), p.value_width, factor);
-    }
-    return Ok();
-  });
+  return RunTasks(
+      call, sharing, p.heads() * p.blocks(), slice, [&](int64_t i, char* scratch) -> Maybe<void> {
+        const int64_t head = i / p.blocks(), i0 = head / p.b1, i1 = head % p.b1;
+        const int64_t first = i % p.blocks() * p.block;
+        const int64_t rows = std::min(p.block, p.queries - first), keys = p.KeysFor(first, rows);
+        const ForwardGemms gemms(p, call, rows, keys);
+        GemmScratch gemm_scratch(scratch + slice - gemm_bytes, gemm_bytes);
+        JUST(RunInnerGemm(gemms.scores, q.At(i0, i1, first), k.At(i0, i1, 0), scratch,
+                          &gemm_scratch, sharing.inner));
+        double sums[kMaxQueries];
+        ParallelFor(sharing.inner, rows, 8, [&](int64_t begin, int64_t end) {
+          for (int64_t r = begin; r < end; ++r) {
+            double max = 0;
+            sums[r] = loops.softmax[d](scratch + r * keys * p.size, p.ValidFor(first + r), keys,
+                                       p.scale, mask.Row(i0, i1, first + r), &max);
+            // A row that sees nothing has weights exp(x - inf) = 0.
+            const double log_sum = sums[r] == 0.0 ? HUGE_VAL : max + std::log(sums[r]);
+            set_log_sum(head * p.queries + first + r, log_sum);
+          }
+        });
+        JUST(RunInnerGemm(gemms.out, scratch, v.At(i0, i1, 0), out.At(i0, i1, first), &gemm_scratch,
+                          sharing.inner));
+        for (int64_t r = 0; r < rows; ++r) {
+          const double factor = sums[r] == 0.0 ? 0.0 : 1.0 / sums[r];
+          loops.scale[d](out.At(i0, i1, first + r), p.value_width, factor);
+        }
+        return Ok();
+      });
 }
 
 // ---- backward: inputs dout, q, k, v, mask or none, out, log_sum; outputs dq, dk, dv --------------
@@ -248,8 +248,7 @@ struct BackwardGemms {
 };
 
 Problem BackwardProblem(const KernelCall& call) {
-  return Problem(call.inputs[1], call.inputs[2], call.inputs[3],
-                 call.GetAttrs<AttentionAttrs>());
+  return Problem(call.inputs[1], call.inputs[2], call.inputs[3], call.GetAttrs<AttentionAttrs>());
 }
 
 // A thread's scratch: weights, their gradient, a part of dk or dv, and what the products need.
@@ -332,8 +331,7 @@ class HeadBackward {
 
   void WeightsOfRow(int64_t first, int64_t r, int64_t keys) const {
     const int64_t query = first + r;
-    const char* log_sum =
-        call_.inputs[6].Data<char>() + (head_ * p_.queries + query) * p_.size;
+    const char* log_sum = call_.inputs[6].Data<char>() + (head_ * p_.queries + query) * p_.size;
     loops_.weights[d_](weights_ + r * keys * p_.size, p_.ValidFor(query), keys, p_.scale,
                        Mask(call_.inputs[4]).Row(i0_, i1_, query), LoadNumber(log_sum, p_.size));
   }

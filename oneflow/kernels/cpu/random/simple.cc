@@ -3,6 +3,7 @@
 #include "oneflow/kernels/cpu/elementwise_loops.h"
 #include "oneflow/kernels/cpu/random/draw.h"
 #include "oneflow/kernels/cpu/random_loops.h"
+#include "oneflow/kernels/cpu/reference.h"
 
 namespace oneflow {
 namespace cpu {
@@ -27,8 +28,24 @@ Maybe<void> RunRandint(const KernelCall& call) {
   return Ok();
 }
 
-// Element i of a dense array of any floating dtype.
+// Offset of element i, in row-major order.
+int64_t OffsetOfElement(const ArrayView& in, int64_t i) {
+  int64_t offset = 0;
+  for (int d = in.ndim - 1; d >= 0; --d) {
+    offset += i % in.shape[d] * in.strides[d];
+    i /= in.shape[d];
+  }
+  return offset;
+}
+
+// Elements at, at + 1, ... of an array of any floating dtype.
 void ReadChunk(const ArrayView& in, int64_t at, int64_t n, double* out) {
+  if (!in.contiguous) {
+    for (int64_t i = 0; i < n; ++i) {
+      out[i] = reference::Load(in, OffsetOfElement(in, at + i)).AsDouble();
+    }
+    return;
+  }
   const auto& cast = GetElementwiseLoops().cast;
   const char* from = in.Data<char>() + at * static_cast<int64_t>(SizeOf(in.dtype));
   const int to = static_cast<int>(DataType::kDouble);
@@ -75,10 +92,6 @@ Maybe<void> RunBernoulli(const KernelCall& call) {
   return Ok();
 }
 
-const char* AcceptBernoulli(const KernelCall& call) {
-  return call.inputs[0].contiguous ? AcceptDenseOutput(call) : "input is not dense";
-}
-
 Maybe<void> RunExponential(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<ExponentialAttrs>();
   const ArrayView& out = call.outputs[0];
@@ -108,7 +121,7 @@ double Cost(const KernelCall& call) {
 
 ONEFLOW_REGISTER_KERNEL(randint, {"randint.cpu.philox", &RunRandint, &AcceptDenseOutput, &Cost});
 ONEFLOW_REGISTER_KERNEL(bernoulli,
-                        {"bernoulli.cpu.philox", &RunBernoulli, &AcceptBernoulli, &Cost});
+                        {"bernoulli.cpu.philox", &RunBernoulli, &AcceptDenseOutput, &Cost});
 ONEFLOW_REGISTER_KERNEL(exponential,
                         {"exponential.cpu.philox", &RunExponential, &AcceptDenseOutput, &Cost});
 

@@ -20,7 +20,8 @@ struct SequenceStep {
   int64_t first = 0;      // row where the step begins
   int64_t rows = 0;       // how many
   int64_t old_first = 0;  // where the step before it, in the order of computation, begins
-  int64_t old_rows = 0;   // rows that were in that step; those after them start from the initial state
+  int64_t old_rows =
+      0;  // rows that were in that step; those after them start from the initial state
 };
 
 class Sequence {

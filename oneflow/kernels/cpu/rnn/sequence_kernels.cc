@@ -21,8 +21,12 @@ constexpr int64_t kGrainElements = 2048;
 
 enum class Cell { kLstm, kGru, kRnn };
 
-constexpr int64_t GatesOf(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
-constexpr int64_t SavedOf(Cell cell) { return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0; }
+constexpr int64_t GatesOf(Cell cell) {
+  return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1;
+}
+constexpr int64_t SavedOf(Cell cell) {
+  return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0;
+}
 
 template <Cell cell>
 const char* Name() {
@@ -127,8 +131,7 @@ template <Cell cell>
 size_t ForwardScratchBytes(const KernelCall& call) {
   const ForwardViews<cell> v(call);
   const ForwardScratch at(cell, v.y.dtype, v.batch(), v.hidden());
-  const InnerGemm gemm =
-      StepGemm(v.y.dtype, v.batch(), GatesOf(cell) * v.hidden(), v.hidden());
+  const InnerGemm gemm = StepGemm(v.y.dtype, v.batch(), GatesOf(cell) * v.hidden(), v.hidden());
   return static_cast<size_t>(at.gemm_at) + InnerGemmScratchBytes(gemm, call.threads);
 }
 
@@ -150,9 +153,11 @@ Maybe<void> Forward(const KernelCall& call) {
                                                 call.GetAttrs<SequenceAttrs>().reverse));
   const ForwardScratch at(cell, dtype, v.batch(), hidden);
   char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
-  (dtype == DataType::kFloat ? &TransposeInto<float> : &TransposeInto<double>)(
-      memory + at.weights, v.w_hh.data, width, hidden);
+  GemmScratch gemm_scratch(memory + at.gemm_at,
+                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  (dtype == DataType::kFloat ? &TransposeInto<float> : &TransposeInto<double>)(memory + at.weights,
+                                                                               v.w_hh.data, width,
+                                                                               hidden);
   const Rows x(v.x_gates, width), y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden),
       saved(v.saved, SavedOf(cell) * hidden), gates(memory + at.gates, x.bytes);
   Rows(v.h0, hidden).CopyTo(h, v.batch());
@@ -296,7 +301,8 @@ Maybe<void> Backward(const KernelCall& call) {
                                                 call.GetAttrs<SequenceAttrs>().reverse));
   const BackwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
   char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  GemmScratch gemm_scratch(memory + at.gemm_at,
+                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
   const Rows dx(v.dx, width), dy(v.dy, hidden), y(v.y, hidden), h0(v.h0, hidden), c0(v.c0, hidden);
   const Rows saved(v.saved, SavedOf(cell) * hidden), old(memory + at.old, y.bytes);
   const Rows dh(v.dh0, hidden), dc(v.dc0, hidden), product(memory + at.product, y.bytes);
@@ -364,12 +370,11 @@ double BackwardCost(const KernelCall& call) {
 
 }  // namespace
 
-#define ONEFLOW_REGISTER_SEQUENCE(name, cell)                                                \
-  ONEFLOW_REGISTER_KERNEL(name##_sequence,                                                   \
-                          {#name "_sequence.cpu.vector", &Forward<cell>, &Accept,            \
-                           &ForwardCost<cell>, &ForwardScratchBytes<cell>});                 \
-  ONEFLOW_REGISTER_KERNEL(name##_sequence_backward,                                          \
-                          {#name "_sequence_backward.cpu.vector", &Backward<cell>, &Accept,  \
+#define ONEFLOW_REGISTER_SEQUENCE(name, cell)                                                      \
+  ONEFLOW_REGISTER_KERNEL(name##_sequence, {#name "_sequence.cpu.vector", &Forward<cell>, &Accept, \
+                                            &ForwardCost<cell>, &ForwardScratchBytes<cell>});      \
+  ONEFLOW_REGISTER_KERNEL(name##_sequence_backward,                                                \
+                          {#name "_sequence_backward.cpu.vector", &Backward<cell>, &Accept,        \
                            &BackwardCost<cell>, &BackwardScratchBytes<cell>})
 
 ONEFLOW_REGISTER_SEQUENCE(lstm, Cell::kLstm);
