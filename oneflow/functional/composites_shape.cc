@@ -15,6 +15,15 @@ Maybe<TensorPtr> ReverseDims(const TensorPtr& input) {
   return permute(input, dims);
 }
 
+// A list of any length, so that transpose(0, 1) is not taken for it.
+Maybe<TensorPtr> TransposePerm(const TensorPtr& input, const IndexList& perm) {
+  if (static_cast<int>(perm.size()) != input->ndim()) {
+    return RuntimeError("[transpose] expects each of the {} dims of input {} once, got {}",
+                        input->ndim(), input->shape(), perm.size());
+  }
+  return permute(input, Dims(perm.data(), input->ndim()));
+}
+
 Maybe<TensorPtr> Movedim(const TensorPtr& input, const Dims& source, const Dims& destination) {
   if (source.size() != destination.size()) {
     return RuntimeError("[movedim] expects as many destinations as sources, got {} and {}", source,

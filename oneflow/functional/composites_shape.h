@@ -61,6 +61,7 @@ Maybe<TensorTuple> BroadcastTensors(const TensorTuple& tensors);
 
 // composites_shape.cc
 Maybe<TensorPtr> ReverseDims(const TensorPtr& input);
+Maybe<TensorPtr> TransposePerm(const TensorPtr& input, const IndexList& perm);
 Maybe<TensorPtr> MovedimOne(const TensorPtr& input, int64_t source, int64_t destination);
 Maybe<TensorPtr> Movedim(const TensorPtr& input, const Dims& source, const Dims& destination);
 Maybe<TensorPtr> UnsqueezeMultiple(const TensorPtr& input, const Dims& dim, int64_t dims);

@@ -352,6 +352,6 @@ def register_methods() -> None:
     for maker in (creation.empty, creation.full, creation.ones, creation.zeros):
         methods[f"new_{maker.__name__}"] = _new(maker)
     methods.update(_casts())
-    methods["unfold"] = Tensor.unfold_tensor
+    methods["unfold"] = vars(Tensor)["unfold_tensor"]
     for name, method in methods.items():
         setattr(Tensor, name, method)

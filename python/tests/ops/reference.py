@@ -9,6 +9,7 @@ import numpy as np
 from tests.ops import reference_conv
 from tests.ops import reference_norm
 from tests.ops import reference_shape
+from tests.ops import reference_conv, reference_shape
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:

@@ -1,4 +1,4 @@
-"""The ops of the family random: of the right distribution, by tests of a fixed seed; and reproducible."""
+"""The ops of the family random: reproducible, and of the right distribution for a fixed seed."""
 
 from __future__ import annotations
 
