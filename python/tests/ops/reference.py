@@ -6,10 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tests.ops import reference_conv
-from tests.ops import reference_norm
-from tests.ops import reference_shape
-from tests.ops import reference_conv, reference_shape
+from tests.ops import reference_conv, reference_norm, reference_shape
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:
