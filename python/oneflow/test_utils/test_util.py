@@ -32,7 +32,11 @@ type_name_to_np_type: dict[str, Any] = {
 
 
 def GenCartesianProduct(sets: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, ...]]:
-    """All combinations of one element each; without `cuda` where ONEFLOW_TEST_CPU_ONLY is set."""
+    """All combinations of one element each; without `cuda` where ONEFLOW_TEST_CPU_ONLY is set.
+
+    >>> list(GenCartesianProduct([[1, 2], ["a"]]))
+    [(1, 'a'), (2, 'a')]
+    """
     cpu_only = bool(os.getenv("ONEFLOW_TEST_CPU_ONLY"))
     kept = [[x for x in one if not (cpu_only and _is_cuda(x))] for one in sets]
     return itertools.product(*kept)
@@ -65,7 +69,11 @@ def GenArgDict(arg_dict: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 class Args:
-    """Arguments for OneFlow, and those for a framework that is compared with."""
+    """Arguments for OneFlow, and those for a framework that is compared with.
+
+    >>> Args([1])
+    flow_args=[1] tf_args=[1]
+    """
 
     def __init__(self, flow_args: Any, tf_args: Any = None) -> None:
         self.flow_args = flow_args
@@ -76,12 +84,20 @@ class Args:
 
 
 def FlattenArray(input_array: Any) -> list[Any]:
-    """An array's elements in C order."""
+    """An array's elements in C order.
+
+    >>> FlattenArray([[1, 2], [3, 4]])
+    [1, 2, 3, 4]
+    """
     return list(np.asarray(input_array).ravel().tolist())
 
 
 def Array2Numpy(input_array: Any, target_shape: Any) -> np.ndarray:
-    """Elements as an array of this shape."""
+    """Elements as an array of this shape.
+
+    >>> Array2Numpy([1, 2, 3, 4], (2, 2)).tolist()
+    [[1, 2], [3, 4]]
+    """
     return np.array(input_array).reshape(target_shape)
 
 

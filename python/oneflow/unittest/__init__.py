@@ -24,7 +24,10 @@ _REQUIRED = "__oneflow_test_case_num_nodes_required__"
 
 
 class TestCase(unittest.TestCase):
-    """unittest's TestCase."""
+    """unittest's TestCase.
+
+    >>> TestCase().assertEqual(1, 1)
+    """
 
 
 def _skip_unless(nodes: int, devices: int) -> Callable[[T], T]:
@@ -34,37 +37,72 @@ def _skip_unless(nodes: int, devices: int) -> Callable[[T], T]:
 
 
 def skip_unless_1n1d() -> Callable[[T], T]:
-    """Skips a test that is not run with one host and one device."""
+    """Skips a test that is not run with one host and one device.
+
+    >>> @skip_unless_1n1d()
+    ... def test(self):
+    ...     pass
+    """
     return _skip_unless(1, 1)
 
 
 def skip_unless_1n2d() -> Callable[[T], T]:
-    """Skips a test that is not run with one host and two devices."""
+    """Skips a test that is not run with one host and two devices.
+
+    >>> @skip_unless_1n2d()
+    ... def test(self):
+    ...     pass
+    """
     return _skip_unless(1, 2)
 
 
 def skip_unless_1n4d() -> Callable[[T], T]:
-    """Skips a test that is not run with one host and four devices."""
+    """Skips a test that is not run with one host and four devices.
+
+    >>> @skip_unless_1n4d()
+    ... def test(self):
+    ...     pass
+    """
     return _skip_unless(1, 4)
 
 
 def skip_unless_2n1d() -> Callable[[T], T]:
-    """Skips a test that is not run with two hosts and one device each."""
+    """Skips a test that is not run with two hosts and one device each.
+
+    >>> @skip_unless_2n1d()
+    ... def test(self):
+    ...     pass
+    """
     return _skip_unless(2, 1)
 
 
 def skip_unless_2n2d() -> Callable[[T], T]:
-    """Skips a test that is not run with two hosts and two devices each."""
+    """Skips a test that is not run with two hosts and two devices each.
+
+    >>> @skip_unless_2n2d()
+    ... def test(self):
+    ...     pass
+    """
     return _skip_unless(2, 2)
 
 
 def skip_unless_2n4d() -> Callable[[T], T]:
-    """Skips a test that is not run with two hosts and four devices each."""
+    """Skips a test that is not run with two hosts and four devices each.
+
+    >>> @skip_unless_2n4d()
+    ... def test(self):
+    ...     pass
+    """
     return _skip_unless(2, 4)
 
 
 def num_nodes_required(num_nodes: int) -> Callable[[T], T]:
-    """Marks a test function with the number of hosts that it needs."""
+    """Marks a test function with the number of hosts that it needs.
+
+    >>> @num_nodes_required(2)
+    ... def test(self):
+    ...     pass
+    """
 
     def mark(function: T) -> T:
         setattr(function, _REQUIRED, num_nodes)
@@ -79,7 +117,11 @@ def register_test_cases(
     filter_by_num_nodes: Callable[[int], bool],
     base_class: type[unittest.TestCase] = unittest.TestCase,
 ) -> None:
-    """Makes a TestCase in `scope` of the test functions of each `test*.py` in a folder."""
+    """Makes a TestCase in `scope` of the test functions of each `test*.py` in a folder.
+
+    >>> import tempfile
+    >>> register_test_cases({}, tempfile.mkdtemp(), lambda hosts: hosts == 1)
+    """
     for path in sorted(Path(directory).glob("test*.py")):
         spec = importlib.util.spec_from_file_location(path.stem, path)
         if spec is None or spec.loader is None:

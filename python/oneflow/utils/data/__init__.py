@@ -12,6 +12,13 @@ from oneflow.utils.data.dataset import (
     TensorDataset,
     random_split,
 )
+from oneflow.utils.data.dataset import IterableDataset as IterDataPipe
+from oneflow.utils.data.decorator import (
+    functional_datapipe,
+    guaranteed_datapipes_determinism,
+    non_deterministic,
+)
+from oneflow.utils.data.distributed import DistributedSampler
 from oneflow.utils.data.sampler import (
     BatchSampler,
     RandomSampler,
@@ -26,6 +33,8 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
+    "IterDataPipe",
     "IterableDataset",
     "RandomSampler",
     "Sampler",
@@ -34,6 +43,9 @@ __all__ = [
     "SubsetRandomSampler",
     "TensorDataset",
     "default_collate",
+    "functional_datapipe",
     "get_worker_info",
+    "guaranteed_datapipes_determinism",
+    "non_deterministic",
     "random_split",
 ]

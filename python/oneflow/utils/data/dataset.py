@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -54,6 +55,27 @@ class IterableDataset(Dataset[T_co]):
 
     def __iter__(self) -> Iterator[T_co]:
         raise NotImplementedError(f"[Dataset] {type(self).__name__} does not define __iter__")
+
+    functions: ClassVar[dict[str, Callable[..., Any]]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        """A data set that is made of this one; see `functional_datapipe`."""
+        made = IterableDataset.functions.get(name)
+        if made is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return functools.partial(made, self)
+
+    @classmethod
+    def register_function(cls, name: str, function: Callable[..., Any]) -> None:
+        """Makes `source.name(...)` call `function(source, ...)`. ValueError for a name that is."""
+        if name in IterableDataset.functions:
+            raise ValueError(f"[register_function] expects a new name, got {name!r}")
+        IterableDataset.functions[name] = function
+
+    @classmethod
+    def register_datapipe_as_function(cls, name: str, made: Callable[..., Any]) -> None:
+        """Makes `source.name(...)` a data set `made(source, ...)`."""
+        cls.register_function(name, made)
 
     def __add__(self, other: Dataset[Any]) -> Any:
         return ChainDataset([self, other])
