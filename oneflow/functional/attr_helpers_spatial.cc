@@ -36,6 +36,10 @@ Maybe<SpatialList> SpatialOf(const char* op, const Dims& list) {
   return SpatialList(list);
 }
 
+Maybe<SpatialList> OnesLike(const char* op, const Dims& list) {
+  return SpatialOf(op, Dims(list.size(), 1));
+}
+
 Maybe<SpatialList> SpatialSizes(const char* op, const Dims& shape) {
   if (shape.size() < 2 || shape.size() - 2 > kMaxSpatialDims) {
     return RuntimeError("[{}] expects a shape (N, C, ...) of 1 to {} spatial dimensions, got {}",

@@ -19,6 +19,8 @@ std::string AttrAsParam(GridPadding padding);
 
 // At most three numbers.
 Maybe<SpatialList> SpatialOf(const char* op, const Dims& list);
+// As many ones as `list` has numbers.
+Maybe<SpatialList> OnesLike(const char* op, const Dims& list);
 // The spatial sizes of a shape (N, C, ...).
 Maybe<SpatialList> SpatialSizes(const char* op, const Dims& shape);
 Maybe<UpsampleMode> ParseUpsampleMode(const char* op, const std::string& text);

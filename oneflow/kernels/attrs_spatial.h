@@ -67,14 +67,18 @@ struct UnfoldAttrs {
   SpatialList size;
 };
 
+// Result over input for each spatial dimension, as the user gave it; 0 where the sizes say it.
+struct ScaleList {
+  double values[kMaxSpatialDims] = {};
+};
+
 enum class UpsampleMode : int32_t { kNearest, kLinear, kCubic };
 
-// upsample and its gradient. `size`: spatial sizes of the result. `scales`: result over input as the
-// user gave it, 0 where the sizes say it.
+// resample and its gradient. `size`: spatial sizes of the result.
 struct UpsampleAttrs {
   UpsampleMode mode = UpsampleMode::kNearest;
   bool align_corners = false;
-  double scales[kMaxSpatialDims] = {};
+  ScaleList scales;
   SpatialList size;
 };
 
@@ -109,10 +113,10 @@ struct NmsAttrs {
 
 // Columns of a deformable convolution, (N, C * kh * kw, oh * ow).
 struct DeformAttrs {
-  int64_t kernel[2] = {1, 1};
-  int64_t stride[2] = {1, 1};
-  int64_t padding[2] = {0, 0};
-  int64_t dilation[2] = {1, 1};
+  SpatialList kernel;
+  SpatialList stride;
+  SpatialList padding;
+  SpatialList dilation;
   int64_t offset_groups = 1;
 };
 

@@ -1,6 +1,7 @@
 """The files of the op table, without `.yaml`."""
 
 FAMILIES = [
+    "adaptive_pool",
     "batch_norm",
     "conv",
     "creation",
@@ -13,11 +14,12 @@ FAMILIES = [
     "nn",
     "norm",
     "optim",
+    "pool",
     "random",
     "ranges",
     "rearrange",
     "reduce",
-    "statistics",
     "shape",
+    "statistics",
     "view",
 ]

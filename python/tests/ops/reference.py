@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tests.ops import reference_conv, reference_norm, reference_shape
+from tests.ops import reference_conv, reference_norm, reference_pool, reference_shape
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:
@@ -123,4 +123,5 @@ NAMES: dict[str, Any] = {
     "into_zeros": into_zeros,
     **reference_conv.NAMES,
     **reference_norm.NAMES,
+    **reference_pool.NAMES,
 }

@@ -1,0 +1,139 @@
+// Compiled once for each instruction set: see isa.h.
+#include "oneflow/kernels/cpu/pool/pool_loops.h"
+
+namespace oneflow {
+namespace cpu {
+namespace ONEFLOW_ISA {
+
+namespace {
+
+template <typename T, typename I>
+void MaxStart(const T* row, I base, T* best, I* index, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    best[i] = row[i];
+    index[i] = base + static_cast<I>(i);
+  }
+}
+
+template <typename T, typename I>
+void MaxMerge(const T* row, I base, T* best, I* index, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const T value = row[i];
+    const bool takes = (value > best[i]) | (value != value);
+    best[i] = takes ? value : best[i];
+    index[i] = takes ? base + static_cast<I>(i) : index[i];
+  }
+}
+
+// kStride 0: any.
+template <typename T, typename I, int kStride>
+void MaxElement(const T* best, const I* index, int64_t stride, int64_t n, T* out, I* out_index) {
+  const int64_t step = kStride == 0 ? stride : kStride;
+#pragma GCC ivdep
+  for (int64_t o = 0; o < n; ++o) {
+    const T value = best[o * step];
+    const I at = index[o * step];
+    const T before = out[o];
+    const bool is_later_nan = (value != value) & ((before == before) | (at > out_index[o]));
+    const bool is_earlier = (value == before) & (at < out_index[o]);
+    const bool takes = (value > before) | is_later_nan | is_earlier;
+    out[o] = takes ? value : before;
+    out_index[o] = takes ? at : out_index[o];
+  }
+}
+
+template <typename T, typename I>
+void MaxAcross(const T* best, const I* index, const LineWindows& w, T* out, I* out_index) {
+  for (int64_t o = 0; o < w.out; ++o) {
+    out[o] = best[o * w.stride];
+    out_index[o] = index[o * w.stride];
+  }
+  for (int64_t k = 1; k < w.kernel; ++k) {
+    const T* from = best + k * w.dilation;
+    const I* at = index + k * w.dilation;
+    switch (w.stride) {
+      case 1: MaxElement<T, I, 1>(from, at, 1, w.out, out, out_index); break;
+      case 2: MaxElement<T, I, 2>(from, at, 2, w.out, out, out_index); break;
+      default: MaxElement<T, I, 0>(from, at, w.stride, w.out, out, out_index); break;
+    }
+  }
+}
+
+template <typename T>
+void Add(const T* row, T* sum, int64_t n) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { sum[i] += row[i]; }
+}
+
+template <typename T, int kStride>
+void SumElement(const T* sum, int64_t stride, int64_t n, T* out) {
+  const int64_t step = kStride == 0 ? stride : kStride;
+#pragma GCC ivdep
+  for (int64_t o = 0; o < n; ++o) { out[o] += sum[o * step]; }
+}
+
+template <typename T>
+void SumAcross(const T* sum, const LineWindows& w, T* out) {
+  for (int64_t o = 0; o < w.out; ++o) { out[o] = sum[o * w.stride]; }
+  for (int64_t k = 1; k < w.kernel; ++k) {
+    const T* from = sum + k * w.dilation;
+    switch (w.stride) {
+      case 1: SumElement<T, 1>(from, 1, w.out, out); break;
+      case 2: SumElement<T, 2>(from, 2, w.out, out); break;
+      default: SumElement<T, 0>(from, w.stride, w.out, out); break;
+    }
+  }
+}
+
+template <typename T, int kStride>
+void SpreadElement(const T* value, int64_t stride, int64_t n, T* line) {
+  const int64_t step = kStride == 0 ? stride : kStride;
+#pragma GCC ivdep
+  for (int64_t o = 0; o < n; ++o) { line[o * step] += value[o]; }
+}
+
+template <typename T>
+void SpreadAcross(const T* value, const LineWindows& w, T* line) {
+  for (int64_t k = 0; k < w.kernel; ++k) {
+    T* to = line + k * w.dilation;
+    switch (w.stride) {
+      case 1: SpreadElement<T, 1>(value, 1, w.out, to); break;
+      case 2: SpreadElement<T, 2>(value, 2, w.out, to); break;
+      default: SpreadElement<T, 0>(value, w.stride, w.out, to); break;
+    }
+  }
+}
+
+constexpr int kLanes = 16;
+
+template <typename T>
+T SumOf(const T* line, int64_t n) {
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int l = 0; l < kLanes; ++l) { lanes[l] += line[i + l]; }
+  }
+  for (; i < n; ++i) { lanes[i % kLanes] += line[i]; }
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int l = 0; l < width; ++l) { lanes[l] += lanes[l + width]; }
+  }
+  return lanes[0];
+}
+
+template <typename T, typename I>
+constexpr PoolLoopsOf<T, I> LoopsOf() {
+  return {&MaxStart<T, I>, &MaxMerge<T, I>,  &MaxAcross<T, I>, &Add<T>,
+          &SumAcross<T>,   &SpreadAcross<T>, &SumOf<T>};
+}
+
+constexpr PoolLoops kLoops = {LoopsOf<float, int32_t>(), LoopsOf<double, int64_t>()};
+
+}  // namespace
+
+const PoolLoops& GetPoolLoops() { return kLoops; }
+
+}  // namespace ONEFLOW_ISA
+}  // namespace cpu
+}  // namespace oneflow
