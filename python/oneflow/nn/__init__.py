@@ -2,6 +2,8 @@
 
 from oneflow.nn import functional, init, optimizer, utils
 from oneflow.nn.modules.activation import LogSoftmax, ReLU
+from oneflow.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
+from oneflow.nn.modules.batchnorm_fused import FusedBatchNorm1d, FusedBatchNorm2d, FusedBatchNorm3d
 from oneflow.nn.modules.container import (
     ModuleDict,
     ModuleList,
@@ -9,16 +11,47 @@ from oneflow.nn.modules.container import (
     ParameterList,
     Sequential,
 )
+from oneflow.nn.modules.conv import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+)
 from oneflow.nn.modules.flatten import Flatten
+from oneflow.nn.modules.fold import Fold, Unfold
+from oneflow.nn.modules.fused_mlp import FusedMLP
+from oneflow.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from oneflow.nn.modules.linear import Identity, Linear
 from oneflow.nn.modules.loss import CrossEntropyLoss, NLLLoss
 from oneflow.nn.modules.module import Module
+from oneflow.nn.modules.normalization import GroupNorm, LayerNorm, RMSLayerNorm, RMSNorm
 from oneflow.nn.parameter import Parameter
 
 __all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "Conv1d",
+    "Conv2d",
+    "Conv3d",
+    "ConvTranspose1d",
+    "ConvTranspose2d",
+    "ConvTranspose3d",
     "CrossEntropyLoss",
     "Flatten",
+    "Fold",
+    "FusedBatchNorm1d",
+    "FusedBatchNorm2d",
+    "FusedBatchNorm3d",
+    "FusedMLP",
+    "GroupNorm",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
     "Linear",
     "LogSoftmax",
     "Module",
@@ -28,8 +61,12 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "RMSLayerNorm",
+    "RMSNorm",
     "ReLU",
     "Sequential",
+    "SyncBatchNorm",
+    "Unfold",
     "functional",
     "init",
     "optimizer",
