@@ -7,6 +7,21 @@ from oneflow import Generator, Tensor, device, dtype
 
 Number: TypeAlias = bool | int | float
 
+def adaptive_avg_pool1d(x: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+def adaptive_avg_pool2d(x: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+def adaptive_avg_pool3d(x: Tensor, output_size: Sequence[int] | int) -> Tensor: ...
+def adaptive_max_pool1d(
+    input: Tensor,
+    output_size: Sequence[int] | int,
+) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool2d(
+    input: Tensor,
+    output_size: Sequence[int] | int,
+) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool3d(
+    input: Tensor,
+    output_size: Sequence[int] | int,
+) -> tuple[Tensor, Tensor]: ...
 @overload
 def add(input: Tensor, other: Tensor, *, alpha: Number = 1) -> Tensor: ...
 @overload
@@ -64,6 +79,36 @@ def atleast_2d(tensors: Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]: ...
 def atleast_3d(input: Tensor) -> Tensor | tuple[Tensor, ...]: ...
 @overload
 def atleast_3d(tensors: Sequence[Tensor]) -> Tensor | tuple[Tensor, ...]: ...
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0],
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0, 0],
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0, 0, 0],
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int = 0,
+    data_format: str = "channels_first",
+) -> Tensor: ...
 def baddbmm(
     input: Tensor,
     batch1: Tensor,
@@ -416,6 +461,60 @@ def matmul(
 ) -> Tensor: ...
 def matrix_vector_product(input: Tensor, vec: Tensor) -> Tensor: ...
 def max(input: Tensor) -> Tensor: ...
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0],
+    dilation: Sequence[int] | int = [1],
+    return_indices: bool = True,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> tuple[Tensor, Tensor]: ...
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0, 0],
+    dilation: Sequence[int] | int = [1, 1],
+    return_indices: bool = True,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> tuple[Tensor, Tensor]: ...
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0, 0, 0],
+    dilation: Sequence[int] | int = [1, 1, 1],
+    return_indices: bool = True,
+    ceil_mode: bool = False,
+    data_format: str = "channels_first",
+) -> tuple[Tensor, Tensor]: ...
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0],
+    output_size: Sequence[int] | int | None = None,
+) -> Tensor: ...
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0, 0],
+    output_size: Sequence[int] | int | None = None,
+) -> Tensor: ...
+def max_unpool3d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Sequence[int] | int,
+    stride: Sequence[int] | int | None = None,
+    padding: Sequence[int] | int = [0, 0, 0],
+    output_size: Sequence[int] | int | None = None,
+) -> Tensor: ...
 def mean(
     input: Tensor,
     dim: Sequence[int] | int | None = None,
