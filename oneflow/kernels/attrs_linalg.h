@@ -9,10 +9,10 @@
 
 namespace oneflow {
 
-// lstm_sequence, gru_sequence, rnn_sequence and their gradients: one direction of one layer.
+// lstm_layer, gru_layer, rnn_layer and their gradients: one direction of one layer.
 struct SequenceAttrs {
   bool reverse = false;  // from the last step to the first
-  bool relu = false;     // rnn_sequence: relu instead of tanh
+  bool relu = false;     // rnn_layer: relu instead of tanh
 };
 
 // fused_attention and its gradient.

@@ -19,6 +19,8 @@ FAMILIES = [
     "ranges",
     "rearrange",
     "reduce",
+    "rnn",
+    "rnn_layer",
     "shape",
     "statistics",
     "view",

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tests.ops import reference_conv, reference_norm, reference_pool, reference_shape
+from tests.ops import (
+    reference_conv,
+    reference_linalg,
+    reference_norm,
+    reference_pool,
+    reference_shape,
+)
 
 
 def axis(dim: int | Sequence[int] | None) -> Any:
@@ -66,32 +72,6 @@ def into_zeros(dy: np.ndarray, shape: Sequence[int], dim: int, start: int, step:
     return out
 
 
-def matmul(
-    a: np.ndarray, b: np.ndarray, transpose_a: bool, transpose_b: bool, alpha: float
-) -> np.ndarray:
-    """numpy's, with operands transposed and a factor."""
-    a = np.swapaxes(a, -1, -2) if transpose_a else a
-    b = np.swapaxes(b, -1, -2) if transpose_b else b
-    product = np.matmul(a, b)
-    return product if alpha == 1 else np.asarray(alpha * product).astype(product.dtype)
-
-
-def mlp(
-    x: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], skip: bool
-) -> np.ndarray:
-    """Linear layers, each followed by relu, but for the last if `skip`."""
-    for i, (weight, bias) in enumerate(zip(weights, biases)):
-        x = x @ weight.T + bias
-        if i + 1 < len(weights) or not skip:
-            x = np.maximum(x, 0)
-    return x
-
-
-def einsum(equation: str, operands: Sequence[np.ndarray]) -> np.ndarray:
-    """numpy's, which wants no spaces."""
-    return np.asarray(np.einsum(equation.replace(" ", ""), *operands))
-
-
 def wide(x: np.ndarray) -> np.dtype[Any]:
     """The dtype in which elements are added up: int64 for all integers and bool."""
     return x.dtype if x.dtype.kind == "f" else np.dtype(np.int64)
@@ -114,14 +94,12 @@ NAMES: dict[str, Any] = {
     **reference_shape.NAMES,
     "axis": axis,
     "log_softmax": log_softmax,
-    "matmul": matmul,
-    "mlp": mlp,
     "nll_loss": nll_loss,
-    "einsum": einsum,
     "expanded": expanded,
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
     **reference_conv.NAMES,
     **reference_norm.NAMES,
     **reference_pool.NAMES,
+    **reference_linalg.NAMES,
 }

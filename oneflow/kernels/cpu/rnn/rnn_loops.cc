@@ -24,16 +24,17 @@ void Lstm(const StepForward& s) {
   for (int64_t row = 0; row < s.n; ++row) {
     const T* x = At<T>(s.x_gates, row * 4 * n);
     const T* g = At<T>(s.h_gates, row * 4 * n);
+    const T* b = At<T>(s.x_bias, 0);
     T* saved = At<T>(s.saved, row * 5 * n);
     T* h = At<T>(s.h, row * n);
     T* c = At<T>(s.c, row * n);
     T* y = At<T>(s.y, row * n);
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; ++j) {
-      const T in = Logistic(x[j] + g[j]);
-      const T forget = Logistic(x[n + j] + g[n + j]);
-      const T candidate = Tanh(x[2 * n + j] + g[2 * n + j]);
-      const T out = Logistic(x[3 * n + j] + g[3 * n + j]);
+      const T in = Logistic(x[j] + b[j] + g[j]);
+      const T forget = Logistic(x[n + j] + b[n + j] + g[n + j]);
+      const T candidate = Tanh(x[2 * n + j] + b[2 * n + j] + g[2 * n + j]);
+      const T out = Logistic(x[3 * n + j] + b[3 * n + j] + g[3 * n + j]);
       const T cell = forget * c[j] + in * candidate;
       const T state = out * Tanh(cell);
       saved[j] = in;
@@ -80,16 +81,17 @@ void Gru(const StepForward& s) {
   for (int64_t row = 0; row < s.n; ++row) {
     const T* x = At<T>(s.x_gates, row * 3 * n);
     const T* g = At<T>(s.h_gates, row * 3 * n);
-    const T* b = At<T>(s.h_bias, 0);
+    const T* xb = At<T>(s.x_bias, 0);
+    const T* hb = At<T>(s.h_bias, 0);
     T* saved = At<T>(s.saved, row * 4 * n);
     T* h = At<T>(s.h, row * n);
     T* y = At<T>(s.y, row * n);
 #pragma GCC ivdep
     for (int64_t j = 0; j < n; ++j) {
-      const T reset = Logistic(x[j] + g[j] + b[j]);
-      const T update = Logistic(x[n + j] + g[n + j] + b[n + j]);
-      const T part = g[2 * n + j] + b[2 * n + j];
-      const T candidate = Tanh(x[2 * n + j] + reset * part);
+      const T reset = Logistic(x[j] + xb[j] + (g[j] + hb[j]));
+      const T update = Logistic(x[n + j] + xb[n + j] + (g[n + j] + hb[n + j]));
+      const T part = g[2 * n + j] + hb[2 * n + j];
+      const T candidate = Tanh(x[2 * n + j] + xb[2 * n + j] + reset * part);
       const T state = candidate + update * (h[j] - candidate);
       saved[j] = reset;
       saved[n + j] = update;
@@ -132,16 +134,20 @@ void GruBackward(const StepBackward& s) {
 
 template <typename T, bool kRelu>
 void Simple(const StepForward& s) {
-  const T* x = At<T>(s.x_gates, 0);
-  const T* g = At<T>(s.h_gates, 0);
-  T* h = At<T>(s.h, 0);
-  T* y = At<T>(s.y, 0);
+  const int64_t n = s.hidden;
+  for (int64_t row = 0; row < s.n; ++row) {
+    const T* x = At<T>(s.x_gates, row * n);
+    const T* g = At<T>(s.h_gates, row * n);
+    const T* b = At<T>(s.x_bias, 0);
+    T* h = At<T>(s.h, row * n);
+    T* y = At<T>(s.y, row * n);
 #pragma GCC ivdep
-  for (int64_t j = 0; j < s.n * s.hidden; ++j) {
-    const T sum = x[j] + g[j];
-    const T state = kRelu ? (sum <= T(0) ? T(0) : sum) : Tanh(sum);
-    h[j] = state;
-    y[j] = state;
+    for (int64_t j = 0; j < n; ++j) {
+      const T sum = x[j] + b[j] + g[j];
+      const T state = kRelu ? (sum <= T(0) ? T(0) : sum) : Tanh(sum);
+      h[j] = state;
+      y[j] = state;
+    }
   }
 }
 

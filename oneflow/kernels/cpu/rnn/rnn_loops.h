@@ -20,9 +20,10 @@ namespace cpu {
 //   RNN         1       1      0
 struct StepForward {
   int64_t n, hidden;
-  const void* x_gates;  // the input's part, bias included
+  const void* x_gates;  // the input's part
   const void* h_gates;  // the old state's part
-  const void* h_bias;   // GRU: of the old state's part, or nullptr
+  const void* x_bias;   // added to the input's part
+  const void* h_bias;   // GRU: added to the old state's part
   void* h;              // n x hidden: the state, old in, new out
   void* c;              // LSTM: the cell state, in and out
   void* y;              // the new state again

@@ -1,5 +1,5 @@
-// The kernels lstm_sequence, gru_sequence, rnn_sequence and their gradients: all steps of one
-// direction of one layer in one call. The input's part of the gates comes ready made, for all steps.
+// The kernels lstm_layer, gru_layer, rnn_layer and their gradients: all steps of one direction of one
+// layer in one call. The input's part of the gates is one product, for all steps.
 #include <algorithm>
 #include <cstring>
 
@@ -21,12 +21,8 @@ constexpr int64_t kGrainElements = 2048;
 
 enum class Cell { kLstm, kGru, kRnn };
 
-constexpr int64_t GatesOf(Cell cell) {
-  return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1;
-}
-constexpr int64_t SavedOf(Cell cell) {
-  return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0;
-}
+constexpr int64_t GatesOf(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
+constexpr int64_t SavedOf(Cell cell) { return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0; }
 
 template <Cell cell>
 const char* Name() {
@@ -75,22 +71,24 @@ void TransposeInto(void* to, const void* from, int64_t rows, int64_t cols) {
 }
 
 // ---- forward ------------------------------------------------------------------------------------
-// Inputs: x_gates (rows, g h), batch_sizes or none, h0 (batch, h), [LSTM: c0,] w_hh (g h, h)
-// [, GRU: b_hh or none]. Outputs: y (rows, h), hn (batch, h) [, LSTM: cn] [, saved (rows, s h)].
+// Inputs: x (rows, in), batch_sizes or none, h0 (batch, h), [LSTM: c0,] w_ih (g h, in), w_hh (g h, h),
+// b_ih, b_hh (g h) or none. Outputs: y (rows, h), hn (batch, h) [, LSTM: cn] [, saved (rows, s h)].
 
 template <Cell cell>
 struct ForwardViews {
-  ArrayView x_gates, sizes, h0, c0, w_hh, b_hh, y, hn, cn, saved;
+  ArrayView x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, y, hn, cn, saved;
 
   explicit ForwardViews(const KernelCall& call) {
     int i = 0;
-    x_gates = call.inputs[i++];
+    c0.given = cn.given = saved.given = false;
+    x = call.inputs[i++];
     sizes = call.inputs[i++];
     h0 = call.inputs[i++];
-    c0.given = cn.given = saved.given = b_hh.given = false;
     if (cell == Cell::kLstm) { c0 = call.inputs[i++]; }
+    w_ih = call.inputs[i++];
     w_hh = call.inputs[i++];
-    if (cell == Cell::kGru && i < call.num_inputs) { b_hh = call.inputs[i++]; }
+    b_ih = call.inputs[i++];
+    b_hh = call.inputs[i++];
     int o = 0;
     y = call.outputs[o++];
     hn = call.outputs[o++];
@@ -99,19 +97,21 @@ struct ForwardViews {
   }
   int64_t batch() const { return h0.shape[0]; }
   int64_t hidden() const { return h0.shape[1]; }
-  int64_t rows() const { return x_gates.shape[0]; }
+  int64_t rows() const { return x.shape[0]; }
 };
 
 struct ForwardScratch {
-  int64_t weights, gates, bias, gemm_at;  // offsets in bytes
+  int64_t x_gates, weights, gates, x_bias, h_bias, gemm_at;  // offsets in bytes
 
-  ForwardScratch(Cell cell, DataType dtype, int64_t batch, int64_t hidden) {
+  ForwardScratch(Cell cell, DataType dtype, int64_t rows, int64_t batch, int64_t hidden) {
     const auto size = static_cast<int64_t>(SizeOf(dtype));
     const int64_t width = GatesOf(cell) * hidden;
-    weights = 0;
-    gates = Aligned(width * hidden * size);
-    bias = gates + Aligned(batch * width * size);
-    gemm_at = bias + Aligned(width * size);
+    x_gates = 0;
+    weights = Aligned(rows * width * size);
+    gates = weights + Aligned(width * hidden * size);
+    x_bias = gates + Aligned(batch * width * size);
+    h_bias = x_bias + Aligned(width * size);
+    gemm_at = h_bias + Aligned(width * size);
   }
 };
 
@@ -127,12 +127,35 @@ InnerGemm StepGemm(DataType dtype, int64_t m, int64_t n, int64_t k) {
   return gemm;
 }
 
+// All of the input's part of the gates: x (rows, in) w_ih^T.
+template <Cell cell>
+InnerGemm InputGemm(const ForwardViews<cell>& v) {
+  const int64_t in = v.x.shape[1];
+  InnerGemm gemm = StepGemm(v.y.dtype, v.rows(), GatesOf(cell) * v.hidden(), in);
+  gemm.transpose_b = true;
+  gemm.ldb = in;
+  return gemm;
+}
+
 template <Cell cell>
 size_t ForwardScratchBytes(const KernelCall& call) {
   const ForwardViews<cell> v(call);
-  const ForwardScratch at(cell, v.y.dtype, v.batch(), v.hidden());
-  const InnerGemm gemm = StepGemm(v.y.dtype, v.batch(), GatesOf(cell) * v.hidden(), v.hidden());
-  return static_cast<size_t>(at.gemm_at) + InnerGemmScratchBytes(gemm, call.threads);
+  const ForwardScratch at(cell, v.y.dtype, v.rows(), v.batch(), v.hidden());
+  const InnerGemm step = StepGemm(v.y.dtype, v.batch(), GatesOf(cell) * v.hidden(), v.hidden());
+  return static_cast<size_t>(at.gemm_at) + std::max(InnerGemmScratchBytes(step, call.threads),
+                                                    InnerGemmScratchBytes(InputGemm(v), call.threads));
+}
+
+// The biases into scratch: GRU keeps the state's apart, the others add it to the input's.
+template <Cell cell>
+void PrepareBias(const ForwardViews<cell>& v, void* x_bias, void* h_bias) {
+  const int64_t width = GatesOf(cell) * v.hidden();
+  const auto bytes = static_cast<size_t>(width) * SizeOf(v.y.dtype);
+  std::memset(x_bias, 0, bytes);
+  std::memset(h_bias, 0, bytes);
+  const AccumulateFn add = GetRnnLoops().accumulate[static_cast<int>(v.y.dtype)];
+  if (v.b_ih.given) { add(x_bias, v.b_ih.data, width); }
+  if (v.b_hh.given) { add(cell == Cell::kGru ? h_bias : x_bias, v.b_hh.data, width); }
 }
 
 template <Cell cell>
@@ -149,28 +172,35 @@ Maybe<void> Forward(const KernelCall& call) {
   const ForwardViews<cell> v(call);
   const DataType dtype = v.y.dtype;
   const int64_t hidden = v.hidden(), width = GatesOf(cell) * hidden;
+  const auto row_bytes = width * static_cast<int64_t>(SizeOf(dtype));
   const Sequence sequence = JUST(Sequence::Make(Name<cell>(), v.sizes, v.rows(), v.batch(),
                                                 call.GetAttrs<SequenceAttrs>().reverse));
-  const ForwardScratch at(cell, dtype, v.batch(), hidden);
+  const ForwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
   char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at,
-                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
-  (dtype == DataType::kFloat ? &TransposeInto<float> : &TransposeInto<double>)(memory + at.weights,
-                                                                               v.w_hh.data, width,
-                                                                               hidden);
-  const Rows x(v.x_gates, width), y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden),
-      saved(v.saved, SavedOf(cell) * hidden), gates(memory + at.gates, x.bytes);
+  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  const Rows x(memory + at.x_gates, row_bytes), gates(memory + at.gates, row_bytes);
+  const Rows y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden), saved(v.saved, SavedOf(cell) * hidden);
+  JUST(RunInnerGemm(InputGemm(v), v.x.data, v.w_ih.data, x.data, &gemm_scratch, call.threads));
+  // Transposing pays where the weights are read again.
+  const bool single = sequence.steps().size() <= 1;
+  const void* weights = single ? v.w_hh.data : memory + at.weights;
+  if (!single) {
+    (dtype == DataType::kFloat ? &TransposeInto<float> : &TransposeInto<double>)(
+        memory + at.weights, v.w_hh.data, width, hidden);
+  }
+  PrepareBias(v, memory + at.x_bias, memory + at.h_bias);
   Rows(v.h0, hidden).CopyTo(h, v.batch());
   if (cell == Cell::kLstm) { Rows(v.c0, hidden).CopyTo(c, v.batch()); }
-  const void* bias = v.b_hh.given ? v.b_hh.data : memory + at.bias;
-  if (!v.b_hh.given) { std::memset(memory + at.bias, 0, static_cast<size_t>(x.bytes)); }
   const StepForwardFn loop = ForwardLoop<cell>(call);
   for (const SequenceStep& step : sequence.steps()) {
-    const InnerGemm gemm = StepGemm(dtype, step.rows, width, hidden);
-    JUST(RunInnerGemm(gemm, h.data, memory + at.weights, gates.data, &gemm_scratch, call.threads));
+    InnerGemm gemm = StepGemm(dtype, step.rows, width, hidden);
+    gemm.transpose_b = single;
+    gemm.ldb = single ? hidden : width;
+    JUST(RunInnerGemm(gemm, h.data, weights, gates.data, &gemm_scratch, call.threads));
     ForRows(call.threads, step.rows, hidden, [&](int64_t r, int64_t count) {
-      loop(StepForward{count, hidden, x.At(step.first + r), gates.At(r), bias, h.At(r), c.At(r),
-                       y.At(step.first + r), saved.At(step.first + r)});
+      const int64_t row = step.first + r;
+      loop(StepForward{count, hidden, x.At(row), gates.At(r), memory + at.x_bias,
+                       memory + at.h_bias, h.At(r), c.At(r), y.At(row), saved.At(row)});
     });
   }
   return Ok();
@@ -301,8 +331,7 @@ Maybe<void> Backward(const KernelCall& call) {
                                                 call.GetAttrs<SequenceAttrs>().reverse));
   const BackwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
   char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at,
-                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
   const Rows dx(v.dx, width), dy(v.dy, hidden), y(v.y, hidden), h0(v.h0, hidden), c0(v.c0, hidden);
   const Rows saved(v.saved, SavedOf(cell) * hidden), old(memory + at.old, y.bytes);
   const Rows dh(v.dh0, hidden), dc(v.dc0, hidden), product(memory + at.product, y.bytes);
@@ -360,7 +389,8 @@ double CostOf(Cell cell, int64_t rows, int64_t hidden, double products) {
 template <Cell cell>
 double ForwardCost(const KernelCall& call) {
   const ForwardViews<cell> v(call);
-  return CostOf(cell, v.rows(), v.hidden(), 1.0);
+  const double input = static_cast<double>(v.x.shape[1]) / static_cast<double>(v.hidden() + 1);
+  return CostOf(cell, v.rows(), v.hidden(), 1.0 + input);
 }
 template <Cell cell>
 double BackwardCost(const KernelCall& call) {
@@ -370,16 +400,17 @@ double BackwardCost(const KernelCall& call) {
 
 }  // namespace
 
-#define ONEFLOW_REGISTER_SEQUENCE(name, cell)                                                      \
-  ONEFLOW_REGISTER_KERNEL(name##_sequence, {#name "_sequence.cpu.vector", &Forward<cell>, &Accept, \
-                                            &ForwardCost<cell>, &ForwardScratchBytes<cell>});      \
-  ONEFLOW_REGISTER_KERNEL(name##_sequence_backward,                                                \
-                          {#name "_sequence_backward.cpu.vector", &Backward<cell>, &Accept,        \
+#define ONEFLOW_REGISTER_LAYER(name, cell)                                                \
+  ONEFLOW_REGISTER_KERNEL(name##_layer,                                                   \
+                          {#name "_layer.cpu.vector", &Forward<cell>, &Accept,            \
+                           &ForwardCost<cell>, &ForwardScratchBytes<cell>});                 \
+  ONEFLOW_REGISTER_KERNEL(name##_layer_backward,                                          \
+                          {#name "_layer_backward.cpu.vector", &Backward<cell>, &Accept,  \
                            &BackwardCost<cell>, &BackwardScratchBytes<cell>})
 
-ONEFLOW_REGISTER_SEQUENCE(lstm, Cell::kLstm);
-ONEFLOW_REGISTER_SEQUENCE(gru, Cell::kGru);
-ONEFLOW_REGISTER_SEQUENCE(rnn, Cell::kRnn);
+ONEFLOW_REGISTER_LAYER(lstm, Cell::kLstm);
+ONEFLOW_REGISTER_LAYER(gru, Cell::kGru);
+ONEFLOW_REGISTER_LAYER(rnn, Cell::kRnn);
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -1,0 +1,144 @@
+"""Products, recurrent layers and attention, as the formulas say: for the `numpy` column of the op table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Arrays = Sequence[np.ndarray]
+
+
+def matmul(
+    a: np.ndarray, b: np.ndarray, transpose_a: bool, transpose_b: bool, alpha: float
+) -> np.ndarray:
+    """numpy's, with operands transposed and a factor."""
+    a = np.swapaxes(a, -1, -2) if transpose_a else a
+    b = np.swapaxes(b, -1, -2) if transpose_b else b
+    product = np.matmul(a, b)
+    return product if alpha == 1 else np.asarray(alpha * product).astype(product.dtype)
+
+
+def mlp(
+    x: np.ndarray, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], skip: bool
+) -> np.ndarray:
+    """Linear layers, each followed by relu, but for the last if `skip`."""
+    for i, (weight, bias) in enumerate(zip(weights, biases)):
+        x = x @ weight.T + bias
+        if i + 1 < len(weights) or not skip:
+            x = np.maximum(x, 0)
+    return x
+
+
+def einsum(equation: str, operands: Sequence[np.ndarray]) -> np.ndarray:
+    """numpy's, which wants no spaces."""
+    return np.asarray(np.einsum(equation.replace(" ", ""), *operands))
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    """The logistic function."""
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _step(
+    kind: str, x: np.ndarray, state: Arrays, params: Arrays, biases: Arrays
+) -> list[np.ndarray]:
+    """One step of one layer; the states before it, and after."""
+    h = state[0]
+    gx = x @ params[0].T + biases[0]
+    gh = h @ params[1].T + biases[1]
+    if kind == "lstm":
+        i, f, g, o = np.split(gx + gh, 4, axis=1)
+        c = sigmoid(f) * state[1] + sigmoid(i) * np.tanh(g)
+        return [sigmoid(o) * np.tanh(c), c]
+    if kind == "gru":
+        (xr, xz, xn), (hr, hz, hn) = np.split(gx, 3, axis=1), np.split(gh, 3, axis=1)
+        z = sigmoid(xz + hz)
+        return [(1 - z) * np.tanh(xn + sigmoid(xr + hr) * hn) + z * h]
+    return [np.tanh(gx + gh) if kind == "rnn_tanh" else np.maximum(gx + gh, 0)]
+
+
+def _layer(
+    kind: str, rows: np.ndarray, sizes: Sequence[int], state: Arrays, params: Arrays, reverse: bool
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """All steps of one direction: the states of all rows, and the last ones."""
+    biases = params[2:] or [np.zeros(len(params[0]))] * 2
+    ends = np.cumsum(sizes)
+    now = [s.copy() for s in state]
+    y = np.zeros((len(rows), state[0].shape[1]))
+    for t in reversed(range(len(sizes))) if reverse else range(len(sizes)):
+        n, at = sizes[t], slice(ends[t] - sizes[t], ends[t])
+        after = _step(kind, rows[at], [s[:n] for s in now], params, biases)
+        for s, value in zip(now, after):
+            s[:n] = value
+        y[at] = after[0]
+    return y, now
+
+
+def rnn(
+    kind: str,
+    x: np.ndarray,
+    sizes: np.ndarray | None,
+    hx: Any,
+    params: Arrays,
+    has_biases: bool,
+    num_layers: int,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[np.ndarray, ...]:
+    """Layers over sequences, or over a packed sequence with the sizes of its steps."""
+    steps = x.swapaxes(0, 1) if batch_first else x
+    rows = x if sizes is not None else steps.reshape(-1, x.shape[2])
+    counts = [int(n) for n in sizes] if sizes is not None else [steps.shape[1]] * len(steps)
+    states = list(hx) if isinstance(hx, (list, tuple)) else [hx]
+    each, directions = (4 if has_biases else 2), (2 if bidirectional else 1)
+    last: list[list[np.ndarray]] = []
+    for layer in range(num_layers):
+        outs = []
+        for direction in range(directions):
+            part = layer * directions + direction
+            own = params[part * each : (part + 1) * each]
+            y, now = _layer(kind, rows, counts, [s[part] for s in states], own, direction == 1)
+            outs.append(y)
+            last.append(now)
+        rows = np.concatenate(outs, axis=1)
+    if sizes is None:
+        rows = rows.reshape(len(counts), -1, rows.shape[1])
+        rows = rows.swapaxes(0, 1) if batch_first else rows
+    return (rows, *(np.stack([part[i] for part in last]) for i in range(len(states))))
+
+
+def rnn_cell(
+    kind: str,
+    x: np.ndarray,
+    hx: Any,
+    w_ih: np.ndarray,
+    w_hh: np.ndarray,
+    b_ih: np.ndarray | None,
+    b_hh: np.ndarray | None,
+) -> tuple[np.ndarray, ...]:
+    """One step."""
+    states = list(hx) if isinstance(hx, (list, tuple)) else [hx]
+    zeros = np.zeros(len(w_ih))
+    biases = [zeros if b is None else b for b in (b_ih, b_hh)]
+    return tuple(_step(kind, x, states, [w_ih, w_hh], biases))
+
+
+def packed(
+    x: np.ndarray, lengths: np.ndarray, batch_first: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that are no padding, step by step, and how many there are."""
+    steps = x.swapaxes(0, 1) if batch_first else x
+    sizes = np.array([int((lengths > t).sum()) for t in range(int(lengths.max()))])
+    return np.concatenate([steps[t, :n] for t, n in enumerate(sizes)]), sizes
+
+
+NAMES: dict[str, Any] = {
+    "einsum": einsum,
+    "matmul": matmul,
+    "mlp": mlp,
+    "packed": packed,
+    "rnn": rnn,
+    "rnn_cell": rnn_cell,
+}
