@@ -435,3 +435,93 @@ class SharesState(Net):
 def test_controls() -> None:
     must_fail(check_failed_load_changes_nothing, load_at_once)
     must_fail(check_state_travels, Net(), SharesState())
+
+
+# Backward hooks.
+
+
+def test_full_backward_hooks_see_and_replace_gradients() -> None:
+    layer = nn.Linear(2, 3)
+    seen: list[Any] = []
+
+    def before(module: Any, grad_outputs: Any) -> Any:
+        seen.append(("before", module, grad_outputs))
+        return (grad_outputs[0] * 2,)
+
+    def after(module: Any, grad_inputs: Any, grad_outputs: Any) -> Any:
+        seen.append(("after", module, grad_inputs, grad_outputs))
+        return (grad_inputs[0] + 1,)
+
+    handles = [
+        layer.register_full_backward_pre_hook(before),
+        layer.register_full_backward_hook(after),
+    ]
+    x = flow.ones(4, 2, requires_grad=True)
+    layer(x).sum().backward()
+    weight = values(layer.weight)
+    assert [entry[0] for entry in seen] == ["before", "after"]
+    same(seen[0][2][0], np.ones((4, 3)))
+    same(seen[1][2][0], 2 * np.tile(weight.sum(0), (4, 1)))
+    same(seen[1][3][0], np.full((4, 3), 2.0))
+    same(x.grad, 2 * np.tile(weight.sum(0), (4, 1)) + 1)
+    for handle in handles:
+        handle.remove()
+    layer(x).sum().backward()
+    assert len(seen) == 2
+
+
+def test_backward_hooks_without_inputs_that_need_gradients() -> None:
+    layer = nn.Linear(2, 3)
+    seen: list[Any] = []
+    layer.register_full_backward_hook(lambda m, dx, dy: seen.append((dx, dy)))
+    layer(flow.ones(1, 2)).sum().backward()
+    assert seen[0][0] == (None,)
+    same(seen[0][1][0], np.ones((1, 3)))
+    same(layer.bias.grad, np.ones(3))
+
+
+def test_backward_hooks_with_several_tensors() -> None:
+    class Both(nn.Module):
+        def forward(self, x: Any, factor: float, y: Any) -> Any:
+            return x * factor, y
+
+    net = Both()
+    seen: list[Any] = []
+    net.register_full_backward_hook(lambda m, dx, dy: seen.append((dx, dy)))
+    x, y = (flow.ones(2, requires_grad=True) for _ in range(2))
+    first, second = net(x, 3.0, y)
+    (first + second * 2).sum().backward()
+    (dx, dy) = seen[0]
+    assert [values(g).tolist() for g in dx] == [[3.0, 3.0], [2.0, 2.0]]
+    assert [values(g).tolist() for g in dy] == [[1.0, 1.0], [2.0, 2.0]]
+
+
+def test_a_backward_hook_that_returns_too_many_is_an_error() -> None:
+    layer = nn.Identity()
+    layer.register_full_backward_hook(lambda m, dx, dy: (dx[0], dx[0]))
+    x = flow.ones(1, requires_grad=True)
+    with raises(RuntimeError, "backward hook", "expects 1 gradients", "got 2"):
+        layer(x).sum().backward()
+
+
+def test_load_state_dict_post_hook_may_forgive_names() -> None:
+    net = nn.Linear(2, 2)
+    state = net.state_dict()
+    del state["bias"]
+    net.register_load_state_dict_post_hook(lambda module, keys: keys.missing_keys.clear())
+    assert net.load_state_dict(state).missing_keys == []
+
+
+def test_bfloat16_and_type() -> None:
+    net = nn.Linear(2, 2)
+    assert net.bfloat16().weight.dtype == flow.bfloat16
+    assert net.type(flow.float64).weight.dtype == flow.float64
+
+
+def test_a_pickle_of_an_older_version_gets_the_new_hooks() -> None:
+    net = nn.Linear(2, 2)
+    state = net.__dict__.copy()
+    del state["_backward_hooks"]
+    old = nn.Linear.__new__(nn.Linear)
+    old.__setstate__(state)
+    assert old(flow.ones(1, 2)).shape == (1, 2)

@@ -52,9 +52,10 @@ def _adaptive(
 
     def windows() -> Iterator[tuple[tuple[int, ...], Window]]:
         for position in np.ndindex(*out):
-            yield position, [
-                range(o * n // s, -(-(o + 1) * n // s)) for o, n, s in zip(position, sizes, out)
-            ]
+            yield (
+                position,
+                [range(o * n // s, -(-(o + 1) * n // s)) for o, n, s in zip(position, sizes, out)],
+            )
 
     return out, windows()
 
@@ -184,9 +185,7 @@ def max_unpool(
     kernel, pads = _list(kernel_size, spatial), _list(padding, spatial)
     steps = kernel if stride is None else _list(stride, spatial)
     if output_size is None:
-        size = [
-            (n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], steps, kernel, pads)
-        ]
+        size = [(n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], steps, kernel, pads)]
     else:
         size = list(output_size)[-spatial:]
     result = np.zeros((*x.shape[:2], int(np.prod(size))))

@@ -5,10 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow import _oneflow_internal
+from oneflow.nn.functional import _ops
+from oneflow.nn.functional.normalization import batch_norm, group_norm, layer_norm
+from oneflow.nn.functional.pooling import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 
 _C = _oneflow_internal._C
 
-__all__ = ["cross_entropy", "flatten", "linear", "log_softmax", "nll_loss", "relu"]
+
+def __getattr__(name: str) -> Any:
+    """The functions that are ops of the table."""
+    value = _ops.op(name)
+    if value is None:
+        raise AttributeError(f"module 'oneflow.nn.functional' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ops.OPS})
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:

@@ -88,10 +88,14 @@ def load(module: Any, state_dict: Any, strict: bool) -> IncompatibleKeys:
                 load_below(child, f"{prefix}{name}.")
 
     load_below(module, "")
+    found = IncompatibleKeys(missing, unexpected)
+    for part in module.modules():
+        for hook in tuple(part._load_state_dict_post_hooks.values()):
+            hook(part, found)
     _raise_mismatch(module, missing, unexpected, errors, strict)
     for target, value in pending:
         copy_into(target, value)
-    return IncompatibleKeys(missing, unexpected)
+    return found
 
 
 def _raise_mismatch(

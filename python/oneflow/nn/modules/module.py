@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from oneflow import _oneflow_internal
 from oneflow.framework.tensor import _parse_to
 from oneflow.nn.modules import _state
+from oneflow.nn.modules._backward_hooks import Watched
 from oneflow.nn.modules._traversal import Traversal
 from oneflow.nn.parameter import Parameter
 from oneflow.utils.hooks import HookDict, RemovableHandle
@@ -21,8 +22,11 @@ _OWNED = ("_parameters", "_buffers", "_modules")
 _HOOKS = (
     "_forward_pre_hooks",
     "_forward_hooks",
+    "_backward_pre_hooks",
+    "_backward_hooks",
     "_state_dict_hooks",
     "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
 )
 
 
@@ -81,6 +85,8 @@ class Module(Traversal):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._forward_pre_hooks or self._forward_hooks:
             return self._call_with_hooks(args, kwargs)
+        if self._backward_hooks or self._backward_pre_hooks:
+            return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
     def _call_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -88,12 +94,16 @@ class Module(Traversal):
             replaced = hook(self, args)
             if replaced is not None:
                 args = replaced if isinstance(replaced, tuple) else (replaced,)
+        watched = None
+        if self._backward_hooks or self._backward_pre_hooks:
+            watched = Watched(self)
+            args = watched.inputs(args)
         result = self.forward(*args, **kwargs)
         for hook in tuple(self._forward_hooks.values()):
             replaced = hook(self, args, result)
             if replaced is not None:
                 result = replaced
-        return result
+        return result if watched is None else watched.outputs(result)
 
     # Attributes.
 
@@ -278,6 +288,49 @@ class Module(Traversal):
         """
         return self._forward_hooks.add(hook)
 
+    def register_full_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls `hook(module, grad_inputs, grad_outputs)` when backward has passed the module.
+
+        Both are tuples of tensors or None, for the tensors among the arguments of `forward` and of
+        what it returned. What the hook returns replaces grad_inputs. In the module's inputs and
+        outputs nothing may be changed in place.
+
+        Returns:
+            a handle, whose `remove()` ends it
+
+        Example:
+            >>> import oneflow as flow
+            >>> layer = flow.nn.Identity()
+            >>> handle = layer.register_full_backward_hook(lambda m, dx, dy: (dx[0] * 2,))
+            >>> x = flow.ones(1, requires_grad=True)
+            >>> layer(x).sum().backward()
+            >>> x.grad
+            tensor([2.], dtype=oneflow.float32)
+        """
+        return self._backward_hooks.add(hook)
+
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls `hook(module, grad_outputs)` when backward comes to the module; see above.
+
+        What the hook returns replaces grad_outputs.
+
+        Returns:
+            a handle, whose `remove()` ends it
+        """
+        return self._backward_pre_hooks.add(hook)
+
+    register_backward_hook = register_full_backward_hook
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Calls `hook(module, incompatible_keys)` in `load_state_dict`, when names are compared.
+
+        The hook may take names out of the lists of incompatible_keys. Values are copied after it.
+
+        Returns:
+            a handle, whose `remove()` ends it
+        """
+        return self._load_state_dict_post_hooks.add(hook)
+
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, metadata)` at the end of `state_dict`."""
         return self._state_dict_hooks.add(hook)
@@ -414,6 +467,14 @@ class Module(Traversal):
         """`to(oneflow.float16)`."""
         return self.to(_oneflow_internal.float16)
 
+    def bfloat16(self: T) -> T:
+        """`to(oneflow.bfloat16)`."""
+        return self.to(_oneflow_internal.bfloat16)
+
+    def type(self: T, dst_type: Any) -> T:
+        """`to(dst_type)`."""
+        return self.to(dst_type)
+
     def cpu(self: T) -> T:
         """`to("cpu")`."""
         return self.to("cpu")
@@ -462,6 +523,12 @@ class Module(Traversal):
 
     def _get_name(self) -> str:
         return type(self).__name__
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What pickle restores: hooks that an older version did not have are there, and empty."""
+        self.__dict__.update(state)
+        for name in _HOOKS:
+            self.__dict__.setdefault(name, HookDict())
 
     def __repr__(self) -> str:
         lines = [line for line in self.extra_repr().split("\n") if line]

@@ -66,8 +66,9 @@ def check_reduction(caller: str, reduction: Any, more: tuple[str, ...] = ()) -> 
         >>> from oneflow.nn.modules.utils import check_reduction
         >>> check_reduction("L1Loss", "max")
         Traceback (most recent call last):
-        ValueError: [L1Loss] expects reduction none, mean, sum, got 'max'
+        ValueError: [L1Loss] expects reduction none, mean or sum, got 'max'
     """
     known = ("none", "mean", "sum", *more)
     if reduction not in known:
-        raise ValueError(f"[{caller}] expects reduction {', '.join(known)}, got {reduction!r}")
+        names = f"{', '.join(known[:-1])} or {known[-1]}"
+        raise ValueError(f"[{caller}] expects reduction {names}, got {reduction!r}")
