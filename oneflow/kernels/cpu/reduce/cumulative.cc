@@ -1,11 +1,10 @@
 // The kernels cumsum and cumprod.
 #include <algorithm>
 
-#include "oneflow/core/shape.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_reduce.h"
-#include "oneflow/kernels/cpu/copy.h"
 #include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/dense_call.h"
 #include "oneflow/kernels/cpu/reduce/scan_loops.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -161,25 +160,8 @@ void ScanColumns(const Task& task, int threads) {
   });
 }
 
-size_t PackBytes(const ArrayView& view) {
-  if (view.contiguous) { return 0; }
-  return (static_cast<size_t>(view.Count()) * SizeOf(view.dtype) + 63) / 64 * 64;
-}
-
-const char* DenseInput(const KernelCall& call) {
-  const ArrayView& view = call.inputs[0];
-  if (view.contiguous) { return view.Data<char>(); }
-  const Dims strides = ContiguousStrides(Dims(view.shape, view.ndim));
-  ArrayView packed = view;
-  packed.data = call.scratch;
-  packed.strides = strides.data();
-  packed.contiguous = true;
-  CopyArray(packed, view, call.threads);
-  return packed.Data<char>();
-}
-
 template <Scan scan>
-Maybe<void> Run(const KernelCall& call) {
+Maybe<void> RunOnDense(const KernelCall& call) {
   const ArrayView& input = call.inputs[0];
   const CumulativeAttrs& attrs = call.GetAttrs<CumulativeAttrs>();
   const Extents e(input, attrs.dim);
@@ -192,7 +174,7 @@ Maybe<void> Run(const KernelCall& call) {
                      GetScanTable().at[static_cast<int>(scan)][static_cast<int>(input.dtype)],
                      identity,
                      attrs.reverse,
-                     DenseInput(call),
+                     input.Data<char>(),
                      call.outputs[0].Data<char>(),
                      static_cast<int64_t>(SizeOf(input.dtype)),
                      static_cast<int64_t>(SizeOf(call.outputs[0].dtype)),
@@ -209,8 +191,7 @@ Maybe<void> Run(const KernelCall& call) {
       }
     });
   } else {
-    auto* totals =
-        reinterpret_cast<ScanState*>(static_cast<char*>(call.scratch) + PackBytes(input));
+    auto* totals = static_cast<ScanState*>(call.scratch);
     for (int64_t row = 0; row < e.outer; ++row) {
       if (call.threads > 1 && e.n >= 2 * kGrainElements) {
         ScanRowTogether(task, row, totals, call.threads);
@@ -222,16 +203,19 @@ Maybe<void> Run(const KernelCall& call) {
   return Ok();
 }
 
+template <Scan scan>
+Maybe<void> Run(const KernelCall& call) {
+  return RunDense(call, &RunOnDense<scan>);
+}
+
 size_t Scratch(const KernelCall& call) {
   const Extents e(call.inputs[0], call.GetAttrs<CumulativeAttrs>().dim);
-  return PackBytes(call.inputs[0]) +
+  return DenseCall::ScratchBytes(call) +
          static_cast<size_t>((e.n + kChunk - 1) / kChunk) * sizeof(ScanState);
 }
 
 const char* Accept(const KernelCall& call) {
   const DataType in = call.inputs[0].dtype;
-  if (GetScanTable().at[0][static_cast<int>(in)].row == nullptr) { return "dtype not supported"; }
-  if (!call.outputs[0].contiguous) { return "output is not dense"; }
   const DataType expected = IsFloating(in) ? in : DataType::kInt64;
   return call.outputs[0].dtype == expected ? nullptr : "an output of another dtype";
 }

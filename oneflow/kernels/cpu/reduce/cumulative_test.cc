@@ -12,8 +12,8 @@ namespace testing {
 namespace {
 
 const std::vector<DataType> kDtypes = {DataType::kBool,  DataType::kUInt8, DataType::kInt8,
-                                       DataType::kInt32, DataType::kInt64, DataType::kFloat,
-                                       DataType::kDouble};
+                                       DataType::kInt32, DataType::kInt64, DataType::kFloat16,
+                                       DataType::kBFloat16, DataType::kFloat, DataType::kDouble};
 
 void ExpectSameAsReference(const std::string& op, const HostArray& x, const CumulativeAttrs& attrs,
                            double tolerance) {
@@ -45,8 +45,31 @@ TEST(Cumulative, AgreesWithReference) {
     CumulativeAttrs attrs;
     attrs.dim = x.shape().size() == 0 ? 0 : Pick(&rng, 0, x.shape().size() - 1);
     attrs.reverse = OneIn(&rng, 2);
-    const double tolerance = dtype == DataType::kDouble ? 1e-12 : 1e-6;
+    const double tolerance = dtype == DataType::kDouble     ? 1e-12
+                             : dtype == DataType::kFloat    ? 1e-6
+                             : dtype == DataType::kBFloat16 ? 8e-3
+                                                            : 1e-3;
     ExpectSameAsReference(OneIn(&rng, 2) ? "cumsum" : "cumprod", x, attrs, tolerance);
+  }
+}
+
+TEST(Cumulative, RunningExtremes) {
+  Rng rng(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    HostArray x = RandomArray(&rng, PickDtype(&rng, kDtypes), RandomShape(&rng, 0, 3),
+                              PickLayout(&rng, true));
+    x.Fill(&rng, true);
+    CumulativeAttrs attrs;
+    attrs.dim = x.shape().size() == 0 ? 0 : Pick(&rng, 0, x.shape().size() - 1);
+    const std::string op = OneIn(&rng, 2) ? "cummax" : "cummin";
+    HostArray want(x.dtype(), x.shape());
+    HostArray want_at(DataType::kInt64, x.shape());
+    HostArray got(x.dtype(), x.shape());
+    HostArray at(DataType::kInt64, x.shape());
+    CHECK_JUST(Call((op + ".cpu.reference").c_str(), {&x}, {&want, &want_at}, &attrs));
+    CHECK_JUST(Call((op + ".cpu.vector").c_str(), {&x}, {&got, &at}, &attrs, 2));
+    ASSERT_EQ(Difference(got, want, 0.0), "") << op << DataTypeName(x.dtype());
+    ASSERT_EQ(Difference(at, want_at, 0.0), "") << op << DataTypeName(x.dtype());
   }
 }
 

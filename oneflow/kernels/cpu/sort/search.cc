@@ -1,0 +1,86 @@
+// The kernel searchsorted.
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/attrs_reduce.h"
+#include "oneflow/kernels/cpu/dense_call.h"
+#include "oneflow/kernels/cpu/sort/sort_keys.h"
+#include "oneflow/kernels/kernel.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+// How many elements of a sorted row go before `key`; `right`: or are equal to it.
+template <typename Keys>
+int64_t Search(const typename Keys::Bits* row, const int64_t* order, int64_t n,
+               typename Keys::Key key, bool right) {
+  int64_t low = 0;
+  while (n > 0) {
+    const int64_t half = n / 2;
+    const int64_t at = low + half;
+    const auto x = Keys::Of(row[order == nullptr ? at : order[at]]);
+    const bool before = right ? x <= key : x < key;
+    low = before ? at + 1 : low;
+    n = before ? n - half - 1 : half;
+  }
+  return low;
+}
+
+template <typename Keys>
+Maybe<void> SearchSorted(const KernelCall& call) {
+  using Bits = typename Keys::Bits;
+  const ArrayView& sequence = call.inputs[0];
+  const SearchAttrs& attrs = call.GetAttrs<SearchAttrs>();
+  const auto* sorted = sequence.Data<Bits>();
+  const auto* values = call.inputs[1].Data<Bits>();
+  const auto* order = call.HasInput(2) ? call.inputs[2].Data<int64_t>() : nullptr;
+  const int64_t n = sequence.shape[sequence.ndim - 1];
+  const ArrayView& out = call.outputs[0];
+  const int64_t total = out.Count();
+  // One sequence for all values, or one for each row of them.
+  const int64_t per_row = sequence.ndim == 1 ? total : out.shape[out.ndim - 1];
+  for (int64_t i = 0; order != nullptr && i < sequence.Count(); ++i) {
+    if (order[i] < 0 || order[i] >= n) {
+      return IndexError("[searchsorted] expects a sorter of indices in [0, {}), got {}", n,
+                        order[i]);
+    }
+  }
+  ParallelFor(call.threads, total, 2048, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = sequence.ndim == 1 ? 0 : i / per_row * n;
+      const int64_t found = Search<Keys>(sorted + row, order == nullptr ? nullptr : order + row, n,
+                                         Keys::Of(values[i]), attrs.right);
+      if (attrs.dtype == DataType::kInt32) {
+        out.Data<int32_t>()[i] = static_cast<int32_t>(found);
+      } else {
+        out.Data<int64_t>()[i] = found;
+      }
+    }
+  });
+  return Ok();
+}
+
+Maybe<void> RunSearchSorted(const KernelCall& call) {
+  return RunDense(call, [](const KernelCall& dense) {
+    return WithSortKeys(dense.inputs[0].dtype,
+                        [&](auto keys) { return SearchSorted<decltype(keys)>(dense); });
+  });
+}
+
+size_t Scratch(const KernelCall& call) { return DenseCall::ScratchBytes(call); }
+
+double SearchCost(const KernelCall& call) {
+  return 50.0 + 30.0 * static_cast<double>(call.outputs[0].Count());
+}
+
+const char* AcceptDense(const KernelCall& call) {
+  return call.outputs[0].contiguous ? nullptr : "output is not dense";
+}
+
+}  // namespace
+
+ONEFLOW_REGISTER_KERNEL(searchsorted, {"searchsorted.cpu.bisect", &RunSearchSorted, &AcceptDense,
+                                       &SearchCost, &Scratch});
+
+}  // namespace cpu
+}  // namespace oneflow

@@ -1,0 +1,112 @@
+// The kernel sort.
+#include <algorithm>
+
+#include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/attrs_reduce.h"
+#include "oneflow/kernels/cpu/sort/radix_sort.h"
+#include "oneflow/kernels/cpu/sort/sort_keys.h"
+#include "oneflow/kernels/kernel.h"
+
+namespace oneflow {
+namespace cpu {
+
+namespace {
+
+constexpr int64_t kTogether = 1 << 16;  // vectors from this length on are sorted by all threads
+
+// How the vectors are shared out: to each thread its own, or all threads to each.
+struct Shares {
+  int workers;  // that work on vectors of their own
+  int threads;  // that work on one vector
+
+  Shares(const Vectors& vectors, int threads) : workers(threads), threads(1) {
+    if (vectors.count() < threads && vectors.n >= kTogether) {
+      workers = 1;
+      this->threads = threads;
+    }
+  }
+};
+
+template <typename Keys>
+struct SortTask {
+  using Keyed = typename Keys::Keyed;
+  using Key = typename Keys::Key;
+  using Bits = typename Keys::Bits;
+
+  const KernelCall& call;
+  const SortAttrs& attrs;
+  Vectors vectors;
+  int threads;
+
+  void Run(int64_t v, Keyed* room) const {
+    const ArrayView& input = call.inputs[0];
+    const Bits* x = input.Data<Bits>() + StridedStart(input, attrs.dim, v);
+    const int64_t step = input.ndim == 0 ? 0 : input.strides[attrs.dim];
+    const int64_t n = vectors.n;
+    const Key flip = attrs.descending ? static_cast<Key>(~Key(0)) : Key(0);
+    ParallelFor(threads, n, kTogether, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        room[i] = Keyed::Of(static_cast<Key>(Keys::Of(x[i * step]) ^ flip), i);
+      }
+    });
+    const Keyed* sorted = SortKeyed(room, room + n, n, threads);
+    const int64_t start = DenseStart(vectors, v, n);
+    Bits* values = call.outputs[0].Data<Bits>() + start;
+    int64_t* indices = call.outputs[1].Data<int64_t>() + start;
+    ParallelFor(threads, n, kTogether, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t index = sorted[i].index();
+        values[i * vectors.inner] = x[index * step];
+        indices[i * vectors.inner] = index;
+      }
+    });
+  }
+};
+
+template <typename Keys>
+Maybe<void> RunSort(const KernelCall& call) {
+  using Keyed = typename Keys::Keyed;
+  const SortAttrs& attrs = call.GetAttrs<SortAttrs>();
+  const Vectors vectors(call.inputs[0], attrs.dim);
+  if (vectors.count() * vectors.n == 0) { return Ok(); }
+  const Shares shares(vectors, call.threads);
+  const SortTask<Keys> task{call, attrs, vectors, shares.threads};
+  auto* room = static_cast<Keyed*>(call.scratch);
+  const int64_t part = (vectors.count() + shares.workers - 1) / shares.workers;
+  ParallelFor(shares.workers, vectors.count(), part, [&](int64_t begin, int64_t end) {
+    Keyed* own = room + begin / part * 2 * vectors.n;
+    for (int64_t v = begin; v < end; ++v) { task.Run(v, own); }
+  });
+  return Ok();
+}
+
+Maybe<void> Run(const KernelCall& call) {
+  return WithSortKeys(call.inputs[0].dtype,
+                      [&](auto keys) { return RunSort<decltype(keys)>(call); });
+}
+
+size_t Scratch(const KernelCall& call) {
+  const Vectors vectors(call.inputs[0], call.GetAttrs<SortAttrs>().dim);
+  const Shares shares(vectors, call.threads);
+  return WithSortKeys(call.inputs[0].dtype, [&](auto keys) {
+    return static_cast<size_t>(shares.workers * 2 * vectors.n) *
+           sizeof(typename decltype(keys)::Keyed);
+  });
+}
+
+const char* Accept(const KernelCall& call) {
+  if (!call.outputs[0].contiguous || !call.outputs[1].contiguous) { return "output is not dense"; }
+  const Vectors vectors(call.inputs[0], call.GetAttrs<SortAttrs>().dim);
+  return vectors.n <= kMaxSortLength ? nullptr : "a vector of more than 2^32 elements";
+}
+
+double Cost(const KernelCall& call) {
+  return 50.0 + 15.0 * static_cast<double>(call.inputs[0].Count());
+}
+
+}  // namespace
+
+ONEFLOW_REGISTER_KERNEL(sort, {"sort.cpu.radix", &Run, &Accept, &Cost, &Scratch});
+
+}  // namespace cpu
+}  // namespace oneflow
