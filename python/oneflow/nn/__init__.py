@@ -52,6 +52,16 @@ from oneflow.nn.modules.pooling import (
     MaxPool3d,
 )
 from oneflow.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
+from oneflow.nn.modules.rnn import (
+    GRU,
+    LSTM,
+    RNN,
+    GRUCell,
+    LSTMCell,
+    RNNBase,
+    RNNCell,
+    RNNCellBase,
+)
 from oneflow.nn.parameter import Parameter
 
 __all__ = [
@@ -83,11 +93,15 @@ __all__ = [
     "FusedBatchNorm2d",
     "FusedBatchNorm3d",
     "FusedMLP",
+    "GRU",
+    "GRUCell",
     "GroupNorm",
     "Identity",
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
+    "LSTM",
+    "LSTMCell",
     "LayerNorm",
     "Linear",
     "LogSoftmax",
@@ -106,6 +120,10 @@ __all__ = [
     "ParameterList",
     "RMSLayerNorm",
     "RMSNorm",
+    "RNN",
+    "RNNBase",
+    "RNNCell",
+    "RNNCellBase",
     "ReLU",
     "ReflectionPad1d",
     "ReflectionPad2d",

@@ -1,5 +1,6 @@
 """Helpers around modules and their parameters."""
 
+from oneflow.nn.utils import rnn
 from oneflow.nn.utils.clip_grad import clip_grad_norm_, clip_grad_value_
 from oneflow.nn.utils.convert_parameters import (
     parameters_to_vector,
@@ -11,6 +12,7 @@ __all__ = [
     "clip_grad_norm_",
     "clip_grad_value_",
     "parameters_to_vector",
+    "rnn",
     "skip_init",
     "vector_to_parameters",
 ]
