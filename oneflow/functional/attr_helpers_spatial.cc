@@ -48,6 +48,16 @@ Maybe<SpatialList> SpatialSizes(const char* op, const Dims& shape) {
   return SpatialList(Dims(shape.data() + 2, shape.size() - 2));
 }
 
+Maybe<ScaleList> ScalesOf(const char* op, const std::vector<double>& scales) {
+  ScaleList list;
+  if (scales.size() > static_cast<size_t>(kMaxSpatialDims)) {
+    return RuntimeError("[{}] expects at most {} scales, got {}", op, kMaxSpatialDims,
+                        scales.size());
+  }
+  for (size_t i = 0; i < scales.size(); ++i) { list.values[i] = scales[i]; }
+  return list;
+}
+
 Maybe<UpsampleMode> ParseUpsampleMode(const char* op, const std::string& text) {
   return Parse<UpsampleMode>(op, "interpolation", kUpsampleModes, text);
 }

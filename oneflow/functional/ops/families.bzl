@@ -23,5 +23,7 @@ FAMILIES = [
     "rnn_layer",
     "shape",
     "statistics",
+    "upsample",
     "view",
+    "vision",
 ]

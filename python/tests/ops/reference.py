@@ -12,6 +12,7 @@ from tests.ops import (
     reference_norm,
     reference_pool,
     reference_shape,
+    reference_vision,
 )
 
 
@@ -102,4 +103,5 @@ NAMES: dict[str, Any] = {
     **reference_norm.NAMES,
     **reference_pool.NAMES,
     **reference_linalg.NAMES,
+    **reference_vision.NAMES,
 }
