@@ -37,6 +37,12 @@ def addmm(
     alpha: Number = 1,
     beta: Number = 1,
 ) -> Tensor: ...
+def affine_grid(
+    theta: Tensor,
+    *,
+    size: Sequence[int] | int,
+    align_corners: bool = False,
+) -> Tensor: ...
 def all(input: Tensor, dim: Sequence[int] | int | None = None, keepdim: bool = False) -> Tensor: ...
 def amax(
     input: Tensor,
@@ -271,6 +277,22 @@ def deconv3d(
     dilation: Sequence[int] | int = [1, 1, 1],
     data_format: str = "channels_first",
 ) -> Tensor: ...
+def deform_conv2d(
+    input: Tensor,
+    weight: Tensor,
+    offset: Tensor,
+    mask: Tensor | None = None,
+    bias: Tensor | None = None,
+    stride_h: int = 1,
+    stride_w: int = 1,
+    pad_h: int = 0,
+    pad_w: int = 0,
+    dilation_h: int = 1,
+    dilation_w: int = 1,
+    groups: int = 1,
+    offset_groups: int = 1,
+    use_mask: bool = True,
+) -> Tensor: ...
 def diag(input: Tensor, diagonal: int = 0) -> Tensor: ...
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor: ...
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor: ...
@@ -362,6 +384,14 @@ def fused_mlp(
     weights: Sequence[Tensor],
     biases: Sequence[Tensor],
     skip_final_activation: bool,
+) -> Tensor: ...
+def grid_sample(
+    input: Tensor,
+    grid: Tensor,
+    *,
+    interpolation_mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = False,
 ) -> Tensor: ...
 @overload
 def group_norm(
@@ -737,6 +767,7 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor: ...
+def nms(x: Tensor, iou_threshold: float, keep_n: int = -1) -> Tensor: ...
 @overload
 def normal(
     mean: float,
@@ -822,6 +853,8 @@ def pad(
 def permute(input: Tensor, dims: Sequence[int] | int) -> Tensor: ...
 @overload
 def permute(input: Tensor, *dims: int) -> Tensor: ...
+def pixel_shuffle(input: Tensor, h_upscale_factor: int, w_upscale_factor: int) -> Tensor: ...
+def pixel_unshuffle(input: Tensor, h_downscale_factor: int, w_downscale_factor: int) -> Tensor: ...
 @overload
 def rand(
     size: Sequence[int] | int,
@@ -1019,6 +1052,15 @@ def rnn_tanh_cell(
     b_ih: Tensor | None = None,
     b_hh: Tensor | None = None,
 ) -> Tensor: ...
+def roi_align(
+    x: Tensor,
+    rois: Tensor,
+    spatial_scale: float,
+    pooled_h: int,
+    pooled_w: int,
+    sampling_ratio: int,
+    aligned: bool,
+) -> Tensor: ...
 def roll(
     input: Tensor,
     shifts: Sequence[int] | int,
@@ -1158,6 +1200,67 @@ def uniform_(
 ) -> Tensor: ...
 def unsqueeze(input: Tensor, dim: int) -> Tensor: ...
 def unsqueeze_multiple(input: Tensor, dim: Sequence[int] | int, dims: int) -> Tensor: ...
+def upsample(
+    x: Tensor,
+    height_scale: float,
+    width_scale: float,
+    align_corners: bool,
+    interpolation: str,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_bicubic_2d(
+    x: Tensor,
+    height_scale: float = 0.0,
+    width_scale: float = 0.0,
+    align_corners: bool = False,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_bilinear_2d(
+    x: Tensor,
+    height_scale: float = 0.0,
+    width_scale: float = 0.0,
+    align_corners: bool = False,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_linear_1d(
+    x: Tensor,
+    scale_factor: float = 0.0,
+    align_corners: bool = False,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_nearest_1d(
+    x: Tensor,
+    scale_factor: float = 0.0,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_nearest_2d(
+    x: Tensor,
+    height_scale: float = 0.0,
+    width_scale: float = 0.0,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_nearest_3d(
+    x: Tensor,
+    depth_scale: float = 0.0,
+    height_scale: float = 0.0,
+    width_scale: float = 0.0,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
+def upsample_trilinear_3d(
+    x: Tensor,
+    depth_scale: float = 0.0,
+    height_scale: float = 0.0,
+    width_scale: float = 0.0,
+    align_corners: bool = False,
+    output_size: Sequence[int] | int | None = None,
+    data_format: str = "channels_first",
+) -> Tensor: ...
 @overload
 def var(input: Tensor, unbiased: bool) -> Tensor: ...
 @overload
