@@ -1,0 +1,166 @@
+// The kernels of pooling against their references, and the indices that gather and scatter refuse.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "oneflow/core/shape.h"
+#include "oneflow/kernels/attrs_spatial.h"
+#include "oneflow/kernels/cpu/kernel_testing.h"
+
+namespace oneflow {
+namespace cpu {
+namespace testing {
+namespace {
+
+struct Case {
+  Dims image, pooled;
+  PoolAttrs attrs;
+};
+
+Case PickCase(Rng* rng, bool dilated) {
+  Case c;
+  const int spatial = static_cast<int>(Pick(rng, 1, 3));
+  c.image = c.pooled = {Pick(rng, 0, 3), Pick(rng, 1, 4)};
+  Dims kernel, stride, padding, dilation;
+  c.attrs.ceil_mode = OneIn(rng, 3);
+  for (int d = 0; d < spatial; ++d) {
+    kernel.PushBack(Pick(rng, 1, 4));
+    stride.PushBack(Pick(rng, 1, 3));
+    padding.PushBack(Pick(rng, 0, kernel[d] / 2));
+    dilation.PushBack(dilated ? Pick(rng, 1, 2) : 1);
+    const int64_t reach = (kernel[d] - 1) * dilation[d] + 1;
+    const int64_t in = reach + Pick(rng, 0, spatial == 1 ? 70 : spatial == 2 ? 20 : 5);
+    int64_t out =
+        (in + 2 * padding[d] - reach + (c.attrs.ceil_mode ? stride[d] - 1 : 0)) / stride[d] + 1;
+    if (c.attrs.ceil_mode && (out - 1) * stride[d] >= in + padding[d]) { --out; }
+    c.image.PushBack(in);
+    c.pooled.PushBack(out);
+  }
+  c.attrs.kernel = SpatialList(kernel);
+  c.attrs.stride = SpatialList(stride);
+  c.attrs.padding = SpatialList(padding);
+  c.attrs.dilation = SpatialList(dilation);
+  c.attrs.count_include_pad = OneIn(rng, 2);
+  c.attrs.divisor_override = OneIn(rng, 4) ? 3 : 0;
+  return c;
+}
+
+Case PickAdaptiveCase(Rng* rng) {
+  Case c;
+  const int spatial = static_cast<int>(Pick(rng, 1, 3));
+  c.image = c.pooled = {Pick(rng, 0, 3), Pick(rng, 1, 4)};
+  for (int d = 0; d < spatial; ++d) {
+    c.image.PushBack(Pick(rng, 1, spatial == 1 ? 60 : 12));
+    c.pooled.PushBack(Pick(rng, 1, 9));
+  }
+  return c;
+}
+
+const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kFloat, DataType::kDouble,
+                                       DataType::kBFloat16, DataType::kFloat16};
+
+double Tolerance(DataType dtype) {
+  switch (dtype) {
+    case DataType::kDouble: return 1e-13;
+    case DataType::kFloat: return 2e-5;
+    case DataType::kFloat16: return 2e-3;
+    default: return 1.6e-2;
+  }
+}
+
+// Runs `op` by both kernels; `indices`: it has a second result of them.
+void ExpectSameAsReference(const std::string& op, const HostArray& in, const Dims& out,
+                           const void* attrs, bool indices) {
+  HostArray want(in.dtype(), out);
+  HostArray want_indices(DataType::kInt64, out);
+  Arrays wanted = {&want};
+  if (indices) { wanted.push_back(&want_indices); }
+  CHECK_JUST(Call((op + ".cpu.reference").c_str(), {&in}, wanted, attrs));
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    HostArray got(in.dtype(), out);
+    HostArray got_indices(DataType::kInt64, out);
+    Arrays results = {&got};
+    if (indices) { results.push_back(&got_indices); }
+    CHECK_JUST(Call((op + ".cpu.vector").c_str(), {&in}, results, attrs, config.threads));
+    const double tolerance = indices ? 0.0 : Tolerance(in.dtype());
+    ASSERT_EQ(Difference(got, want, tolerance), "")
+        << op << " " << IsaName(config.isa) << " " << in.shape().ToString();
+    ASSERT_TRUE(got.GuardsIntact()) << op;
+    if (indices) { ASSERT_EQ(Difference(got_indices, want_indices, 0.0), "") << op; }
+  }
+}
+
+HostArray PickArray(Rng* rng, const Dims& shape, bool special) {
+  HostArray array = RandomArray(rng, PickDtype(rng, kDtypes), shape, PickLayout(rng, true));
+  array.Fill(rng, special);
+  return array;
+}
+
+TEST(Pool, AgreesWithReference) {
+  Rng rng(21);
+  for (int trial = 0; trial < 150; ++trial) {
+    Case c = PickCase(&rng, true);
+    ExpectSameAsReference("max_pool", PickArray(&rng, c.image, OneIn(&rng, 3)), c.pooled, &c.attrs,
+                          true);
+    c = PickCase(&rng, false);
+    ExpectSameAsReference("avg_pool", PickArray(&rng, c.image, false), c.pooled, &c.attrs, false);
+    ExpectSameAsReference("avg_pool_grad", PickArray(&rng, c.pooled, false), c.image, &c.attrs,
+                          false);
+    if (HasFatalFailure()) { return; }
+  }
+}
+
+TEST(AdaptivePool, AgreesWithReference) {
+  Rng rng(22);
+  const SpatialSizeAttrs attrs;
+  for (int trial = 0; trial < 150; ++trial) {
+    const Case c = PickAdaptiveCase(&rng);
+    ExpectSameAsReference("adaptive_max_pool", PickArray(&rng, c.image, OneIn(&rng, 3)), c.pooled,
+                          &attrs, true);
+    ExpectSameAsReference("adaptive_avg_pool", PickArray(&rng, c.image, false), c.pooled, &attrs,
+                          false);
+    ExpectSameAsReference("adaptive_avg_pool_grad", PickArray(&rng, c.pooled, false), c.image,
+                          &attrs, false);
+    if (HasFatalFailure()) { return; }
+  }
+}
+
+TEST(Pixels, ScatterUndoesGatherAndBadIndicesAreRefused) {
+  Rng rng(23);
+  HostArray image(DataType::kFloat, {2, 3, 5, 4});
+  image.Fill(&rng, false);
+  HostArray indices(DataType::kInt64, {2, 3, 5, 4});
+  for (int64_t i = 0; i < indices.count(); ++i) {
+    indices.Set(i, static_cast<double>(19 - i % 20));
+  }
+  const SpatialSizeAttrs attrs;
+  HostArray picked(DataType::kFloat, {2, 3, 5, 4});
+  HostArray back(DataType::kFloat, {2, 3, 5, 4});
+  CHECK_JUST(Call("gather_pixels.cpu.vector", {&image, &indices}, {&picked}, &attrs, 2));
+  EXPECT_EQ(picked.At(0), image.At(19));
+  for (const char* kernel : {"scatter_pixels.cpu.vector", "unpool_pixels.cpu.vector"}) {
+    CHECK_JUST(Call(kernel, {&picked, &indices}, {&back}, &attrs, 2));
+    EXPECT_EQ(Difference(back, image, 0.0), "") << kernel;
+  }
+  indices.Set(7, 20);
+  const Maybe<void> done = Call("gather_pixels.cpu.vector", {&image, &indices}, {&picked}, &attrs);
+  ASSERT_FALSE(done.ok());
+  EXPECT_NE(done.error()->message().find("got 20"), std::string::npos);
+}
+
+// The comparison sees one index that is off by one.
+TEST(Pool, PlantedFaultIsSeen) {
+  Rng rng(24);
+  HostArray a(DataType::kInt64, {2, 3, 4});
+  a.Fill(&rng, false);
+  HostArray b = a;
+  b.Set(5, a.At(5) + 1);
+  EXPECT_NE(Difference(b, a, 0.0), "");
+}
+
+}  // namespace
+}  // namespace testing
+}  // namespace cpu
+}  // namespace oneflow
