@@ -352,5 +352,5 @@ def _check_params_used(row: Row) -> None:
     if row.promotes not in ("none", "common"):
         used |= names_in(row.promotes)
     for p in row.signature.params:
-        if p.name not in used:
+        if p.name not in used and p.type != "ignored":
             raise row.error("attrs", f"the parameter `{p.name}` fills no attribute")

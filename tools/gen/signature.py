@@ -233,6 +233,7 @@ def _default(kind: str, name: str, text: str, size: int) -> Any:
         "float[]": (list, tuple),
         "Scalar[]": (list, tuple),
         "str": (str,),
+        "ignored": (object,),
     }
     base = kind.rstrip("?")
     if value is not None and not isinstance(value, expected.get(base, ())):

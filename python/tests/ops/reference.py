@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tests.ops import (
     reference_conv,
+    reference_indexing,
     reference_linalg,
     reference_norm,
     reference_pool,
@@ -100,6 +101,7 @@ NAMES: dict[str, Any] = {
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
     **reference_conv.NAMES,
+    **reference_indexing.NAMES,
     **reference_norm.NAMES,
     **reference_pool.NAMES,
     **reference_linalg.NAMES,

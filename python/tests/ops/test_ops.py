@@ -20,7 +20,11 @@ COMPARED = [(row, d) for row in ROWS if row.numpy and not row.inplace_only for d
 DERIVED = [
     row
     for row in ROWS
-    if row.numpy and not row.inplace_only and not row.not_differentiable and row.signature.tensors
+    if row.numpy
+    and not row.inplace_only
+    and not row.python_name.endswith("_")
+    and not row.not_differentiable
+    and row.signature.tensors
 ]
 IN_PLACE = [(row, d) for row in ROWS if row.inplace_name and row.numpy for d in dtypes_of(row)]
 
