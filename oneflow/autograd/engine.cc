@@ -18,6 +18,7 @@ constexpr int kClockEvery = 16;
 constexpr auto kYieldAfter = std::chrono::milliseconds(5);  // CPython's own switch interval
 
 Maybe<TensorPtr> RootGradient(const TensorPtr& root, const TensorPtr& given) {
+  FollowBase(root);
   if (!root->requires_grad()) {
     return RuntimeError("[backward] expects a tensor that requires grad, got one of shape {} that "
                         "does not, and has no grad_fn",
@@ -311,6 +312,7 @@ Maybe<TensorTuple> Gradients(const TensorTuple& roots, const TensorTuple& inputs
                              bool allow_unused) {
   std::vector<Edge> edges;
   for (const TensorPtr& input : inputs) {
+    FollowBase(input);
     if (!input->requires_grad()) {
       return RuntimeError("[grad] expects inputs that require grad, got one of shape {} that does "
                           "not",

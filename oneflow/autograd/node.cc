@@ -110,6 +110,7 @@ Maybe<void> AccumulateGrad::Apply(const TensorTuple& dys, TensorTuple* dxs) {
 }
 
 Edge GradientEdge(const TensorPtr& tensor) {
+  FollowBase(tensor);
   AutogradMeta* meta = tensor->autograd();
   if (meta == nullptr || !meta->requires_grad) { return {}; }
   if (meta->grad_fn != nullptr) {
@@ -129,6 +130,31 @@ void SetHistory(const TensorPtr& tensor, const NodePtr& node, int index) {
   meta->requires_grad = true;
   meta->grad_fn = node;
   meta->output_index = index;
+  ++meta->history;
+}
+
+void DropHistory(const TensorPtr& tensor) {
+  AutogradMeta* meta = tensor->MutableAutograd();
+  meta->requires_grad = false;
+  meta->grad_fn.Reset();
+  ++meta->history;
+}
+
+void RenewViewHistory(const TensorPtr& view) {
+  AutogradMeta* meta = view->autograd();
+  const TensorPtr base = meta->view_base;
+  meta->base_history = base->MutableAutograd()->history;
+  if (view->storage() != base->storage()) {  // its data was replaced: a view no more
+    meta->view_base.Reset();
+    return;
+  }
+  // A view that was made a leaf of its own stays one.
+  if (meta->requires_grad && meta->grad_fn == nullptr) { return; }
+  if (base->requires_grad() && IsFloating(view->dtype())) {
+    SetHistory(view, gradient_ops.view_node(base, view->meta()), 0);
+  } else if (meta->requires_grad) {
+    DropHistory(view);
+  }
 }
 
 }  // namespace oneflow

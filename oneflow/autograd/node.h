@@ -103,6 +103,8 @@ class AccumulateGrad : public Node {
 
 // The few ops that the tape itself needs, registered once by the functional layer.
 struct GradientOps {
+  // The node that makes a view, by its place in memory, from its base.
+  NodePtr (*view_node)(const TensorPtr& base, const TensorMeta& view) = nullptr;
   Maybe<TensorPtr> (*add)(const TensorPtr& a, const TensorPtr& b) = nullptr;
   Maybe<void> (*add_in_place)(const TensorPtr& target, const TensorPtr& b) = nullptr;
   Maybe<TensorPtr> (*clone)(const TensorPtr& t) = nullptr;
@@ -118,6 +120,18 @@ Edge GradientEdge(const TensorPtr& tensor);
 
 // Makes `tensor` output `index` of `node`.
 void SetHistory(const TensorPtr& tensor, const NodePtr& node, int index);
+// It does not depend on anything any more.
+void DropHistory(const TensorPtr& tensor);
+
+// Views follow their base: once an op in place gave the base another history, that of a view is made
+// anew when it is next asked for. Whoever looks at requires_grad or grad_fn calls this first.
+void RenewViewHistory(const TensorPtr& view);
+inline void FollowBase(const TensorPtr& tensor) {
+  const AutogradMeta* meta = tensor->autograd();
+  if (__builtin_expect(meta == nullptr || meta->view_base == nullptr, 1)) { return; }
+  const AutogradMeta* base = meta->view_base->autograd();
+  if ((base == nullptr ? 0 : base->history) != meta->base_history) { RenewViewHistory(tensor); }
+}
 
 }  // namespace oneflow
 

@@ -7,6 +7,7 @@
 #include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/common/inline_array.h"
+#include "oneflow/functional/view_change_node.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -39,38 +40,15 @@ struct Operands {
   }
 };
 
-const GradFnBase* GradFnOf(const Tensor& tensor) {
-  return tensor.autograd() == nullptr ? nullptr : tensor.autograd()->grad_fn.get();
-}
-
-// A view whose base got another history since (an op in place): its own history is not true of the
-// data any more.
-bool IsStaleView(const AutogradMeta& view) {
-  return GradFnOf(*view.view_base) != view.base_grad_fn && GradModeEnabled();
-}
-
-}  // namespace
-
-Maybe<void> CheckHistory(const char* op, const Tensor& tensor) {
-  const AutogradMeta* meta = tensor.autograd();
-  if (meta == nullptr || meta->view_base == nullptr || !IsStaleView(*meta)) { return Ok(); }
-  return RuntimeError("[{}] expects tensors whose history is known, got a view (shape {}) of a "
-                      "tensor that an op has "
-                      "changed in place "
-                      "since, so that its gradient is not known; make the view again",
-                      op, tensor.shape());
-}
-
-namespace {
-
 Maybe<void> Collect(const OpDef& def, const DispatchOptions& options, Operands* o) {
   o->device = options.device;
   o->dtype = options.dtype;
   const Tensor* first = nullptr;
+  const bool records = GradModeEnabled();
   for (int i = 0; i < o->count; ++i) {
     const Tensor* t = o->tensors[i].get();
     if (t == nullptr) { continue; }
-    JUST(CheckHistory(def.name, *t));
+    if (records) { FollowBase(o->tensors[i]); }
     if (first == nullptr) {
       first = t;
       o->device = t->device();
@@ -223,15 +201,33 @@ void Attach(const FunctionalOp& op, const IntrusivePtr<OpNode>& node, const Tens
   if (op.save_outputs != 0) { node->SaveOutputs(outputs); }
 }
 
-// A target as it was before an op in place: what the op's node refers to. If the formula needs its
-// value, the saved version tells that it is gone.
-TensorPtr BeforeChange(const TensorPtr& target) {
-  TensorPtr old = target->Alias();
+// A target as it was before an op in place: what the op's node refers to. A copy, if `saved`: a gradient
+// needs its value.
+Maybe<TensorPtr> BeforeChange(const TensorPtr& target, bool saved) {
+  TensorPtr old;
+  if (saved) {
+    const ScopedGradMode no_grad(false);
+    old = JUST(GetGradientOps().clone(target));
+  } else {
+    old = target->Alias();
+  }
   const AutogradMeta* meta = target->autograd();
   if (meta != nullptr && meta->grad_fn != nullptr) {
     SetHistory(old, NodePtr(static_cast<Node*>(meta->grad_fn.get())), meta->output_index);
   }
   return old;
+}
+
+// Does a gradient that is wanted need the old value of operand `i`?
+bool SavesOperand(const FunctionalOp& op, const TensorPtr* inputs, int i) {
+  for (int k = 0; k < op.num_uses; ++k) {
+    const GradientUse& use = op.uses[k];
+    if ((use.inputs >> i & 1) != 0 && inputs[use.input] != nullptr &&
+        inputs[use.input]->requires_grad()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 TensorPtr MakeView(const TensorPtr& base, TensorMeta meta) {
@@ -242,7 +238,8 @@ TensorPtr MakeView(const TensorPtr& base, TensorMeta meta) {
     const bool base_is_view = autograd != nullptr && autograd->view_base != nullptr;
     AutogradMeta* meta_of_view = view->MutableAutograd();
     meta_of_view->view_base = base_is_view ? autograd->view_base : base;
-    meta_of_view->base_grad_fn = base_is_view ? autograd->base_grad_fn : GradFnOf(*base);
+    const AutogradMeta* root = meta_of_view->view_base->autograd();
+    meta_of_view->base_history = root == nullptr ? 0 : root->history;
   }
   return view;
 }
@@ -297,8 +294,7 @@ Maybe<void> CheckTarget(const OpDef& def, const TensorPtr& target, const TensorM
   return Ok();
 }
 
-// `recorded`: the result will depend on something that requires grad.
-Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target, bool recorded) {
+Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target) {
   if (target->storage()->read_only()) {
     return RuntimeError(
         "[{}] in place expects memory that may be written, got a tensor of shape {} "
@@ -313,19 +309,13 @@ Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target, bool r
                         "flow.no_grad() if its history does not matter",
                         def.name, target->shape());
   }
-  if (meta->view_base == nullptr) { return Ok(); }
-  if (meta->view_base->requires_grad() || meta->requires_grad) {
-    return RuntimeError(
-        "[{}] expects a target that is no view, got an op in place on a view (shape "
-        "{}) of a tensor that requires grad; use an out-of-place op, or "
-        "flow.no_grad()",
-        def.name, target->shape());
-  }
-  if (recorded) {
-    return RuntimeError(
-        "[{}] expects a target that is no view, got an op in place on a view (shape {}), with a "
-        "value that requires grad; use an out-of-place op, or .detach() the value",
-        def.name, target->shape());
+  const TensorPtr& base = meta->view_base;
+  if (base == nullptr || !base->requires_grad()) { return Ok(); }
+  if (base->is_leaf()) {
+    return RuntimeError("[{}] expects a target whose old value no gradient is asked for, got an op "
+                        "in place on a view (shape {}) of a leaf tensor that requires grad (shape "
+                        "{}); wrap it in flow.no_grad() if its history does not matter",
+                        def.name, target->shape(), base->shape());
   }
   return Ok();
 }
@@ -378,6 +368,42 @@ Maybe<void> Untangle(int targets, Operands* o) {
   return Ok();
 }
 
+bool IsLinkedView(const TensorPtr& tensor) {
+  const AutogradMeta* meta = tensor->autograd();
+  return meta != nullptr && meta->view_base != nullptr &&
+         meta->view_base->storage() == tensor->storage();
+}
+
+// Gives the targets of an op in place their new history. `node` is the op's, nullptr if nothing that it
+// read needs a gradient (that of the old value is zero then); `read` says which of its operands the
+// target is, -1 for none.
+Maybe<void> RecordChange(const FunctionalOp& op, const IntrusivePtr<OpNode>& node,
+                         const TensorPtr* targets, int count, int read) {
+  bool linked = false;
+  for (int i = 0; i < count; ++i) { linked = linked || IsLinkedView(targets[i]); }
+  if (node != nullptr && !linked) {
+    Attach(op, node, targets);
+    return Ok();
+  }
+  if (node != nullptr && count > 1) {
+    return RuntimeError("[{}] expects targets that are no views, got an op in place on {} tensors",
+                        op.def->name, count);
+  }
+  if (node != nullptr && op.save_outputs != 0) { node->SaveOutputs(targets); }
+  for (int i = 0; i < count; ++i) {
+    if (IsLinkedView(targets[i])) {
+      const TensorPtr base = targets[i]->autograd()->view_base;
+      if (node == nullptr && !base->requires_grad()) { continue; }
+      SetHistory(base, MakeIntrusive<ViewChangeNode>(op.def->name, base, targets[i]->meta(), node,
+                                                     read), 0);
+    } else if (targets[i]->requires_grad()) {
+      SetHistory(targets[i], MakeIntrusive<ViewChangeNode>(op.def->name, targets[i],
+                                                           targets[i]->meta(), nullptr, -1), 0);
+    }
+  }
+  return Ok();
+}
+
 // REQUIRES that no two elements of `t` share memory (CheckTarget).
 bool CoversStorage(const Tensor& t) {
   return static_cast<size_t>(t.Count()) * SizeOf(t.dtype()) == t.storage()->bytes();
@@ -421,7 +447,7 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   const bool writes_only = def.num_inputs >= 0 && num_inputs == def.num_inputs + 1;
   const int first = writes_only ? 1 : 0;
   const bool recorded = NeedsNode(op, o.tensors + first, o.count - first);
-  for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i], recorded)); }
+  for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i])); }
   JUST(Untangle(targets, &o));
   if (!writes_only) {
     JUST(Infer(def, &o, attrs, &metas));
@@ -441,7 +467,9 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
     for (int i = first; i < o.count; ++i) {
       const TensorPtr* end = o.tensors + targets;
       const bool changes = std::find(o.tensors, end, o.tensors[i]) != end;  // also as x.mul_(x)
-      before[i] = changes ? BeforeChange(o.tensors[i]) : o.tensors[i];
+      before[i] = o.tensors[i];
+      if (!changes) { continue; }
+      before[i] = JUST(BeforeChange(o.tensors[i], SavesOperand(op, o.tensors + first, i - first)));
     }
     node = MakeIntrusive<OpNode>(&op, before.data() + first, o.count - first, attrs);
   }
@@ -455,14 +483,10 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   Stream* stream = JUST(Vm::Get()->StreamFor(o.device));
   JUST(call.Issue(def, o, first, final_attrs, o.tensors, stream));
   for (int i = 0; i < targets; ++i) { o.tensors[i]->storage()->BumpVersion(); }
-  if (node != nullptr) {
-    Attach(op, node, o.tensors);
-    if (__builtin_expect(ChecksForward(), 0)) {
-      return CheckForwardNan(def.name, o.tensors + first, o.count - first, o.tensors, targets);
-    }
-  } else if (writes_only && o.tensors[0]->requires_grad() && GradModeEnabled()) {
-    o.tensors[0]->MutableAutograd()->grad_fn.Reset();
-    o.tensors[0]->MutableAutograd()->requires_grad = false;
+  if (!GradModeEnabled()) { return Ok(); }
+  JUST(RecordChange(op, node, o.tensors, targets, writes_only ? -1 : 0));
+  if (__builtin_expect(node != nullptr && ChecksForward(), 0)) {
+    return CheckForwardNan(def.name, o.tensors + first, o.count - first, o.tensors, targets);
   }
   return Ok();
 }

@@ -30,15 +30,12 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
 
 // In place: output j is written into target `inputs[j]`, which keeps its shape and dtype. Given one
 // tensor more than the op has inputs (copy_, fill_), inputs[0] is a target that is not read.
-// RuntimeError if the result would not fit, if a target is a leaf that requires grad (while grad mode
-// is on), or if its elements overlap each other. Where the op promotes, other operands are cast to
+// RuntimeError if the result would not fit, if a target is a leaf that requires grad or a view of one
+// (while grad mode is on), or if its elements overlap each other. A view's base gets the history of
+// the change, and with it every other view of it. Where the op promotes, other operands are cast to
 // the target's dtype if they are of its category or a lower one.
 Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
                             const void* attrs, const DispatchOptions& options = DispatchOptions());
-
-// RuntimeError for a view whose base got another history since (an op in place), while grad mode is
-// on: its own history is not true of the data any more.
-Maybe<void> CheckHistory(const char* op, const Tensor& tensor);
 
 // How a tensor is cast, with history; registered once by the functional layer.
 using CastFn = Maybe<TensorPtr> (*)(const TensorPtr& tensor, DataType dtype);

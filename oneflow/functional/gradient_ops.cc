@@ -4,7 +4,10 @@
 
 #include "oneflow/autograd/node.h"
 #include "oneflow/functional/dispatch.h"
+#include "oneflow/functional/composites_indexing.h"
 #include "oneflow/functional/generated/functional.h"
+#include "oneflow/functional/generated/functional_ops.h"
+#include "oneflow/functional/view_change_node.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow::functional {
@@ -30,9 +33,27 @@ Maybe<bool> HasNan(const TensorPtr& t) {
   return value != t->Count();
 }
 
+NodePtr ViewNode(const TensorPtr& base, const TensorMeta& view) {
+  AsStridedAttrs attrs;
+  attrs.size = IntList(view.shape);
+  attrs.stride = IntList(view.strides);
+  attrs.offset = view.offset;
+  attrs.input_shape = IntList(base->shape());
+  attrs.input_stride = IntList(base->strides());
+  attrs.input_offset = base->meta().offset;
+  return MakeIntrusive<OpNode>(&kAsStridedViewOp, &base, 1, &attrs);
+}
+
+Maybe<TensorPtr> PutPart(const TensorPtr& dy, const TensorPtr& part, const TensorMeta& base,
+                         const TensorMeta& view) {
+  if (part != nullptr) { return PutView(dy, part, base, view); }
+  return PutView(dy, JUST(zeros(Dims(), dy->dtype(), dy->device())), base, view);
+}
+
 const bool registered = [] {
   SetCast(&cast);
-  SetGradientOps(GradientOps{&AddGradients, &AddInPlace, &copy, &OnesOf, &HasNan});
+  SetViewOps(ViewOps{&TakeView, &PutPart});
+  SetGradientOps(GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &HasNan});
   return true;
 }();
 

@@ -47,8 +47,9 @@ struct AutogradMeta {
   TensorPtr grad;
   std::vector<TensorHook> hooks;             // of a leaf without an accumulator yet
   IntrusivePtr<WeakTensor> weak;             // made on demand, see Tensor::Weak()
+  uint64_t history = 0;                      // counts how often grad_fn was set or dropped
   TensorPtr view_base;                       // the tensor that this one is a view of, or nullptr
-  const GradFnBase* base_grad_fn = nullptr;  // its grad_fn when the view was made: to compare only
+  uint64_t base_history = 0;                 // the base's `history` that grad_fn was made for
 };
 
 }  // namespace oneflow

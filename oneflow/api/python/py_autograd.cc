@@ -166,6 +166,7 @@ PyType_Spec handle_spec = {"oneflow.autograd.HookHandle", sizeof(PyHookHandle), 
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, handle_slots};
 
 PyObject* RegisterHook(PyObject* self, PyObject* callable) {
+  FollowBase(T(self));
   if (!T(self)->requires_grad()) {
     PyErr_SetString(PyExc_RuntimeError, "[register_hook] expects a tensor that requires grad");
     return nullptr;
@@ -187,6 +188,7 @@ PyObject* RegisterHook(PyObject* self, PyObject* callable) {
 
 PyObject* RetainGrad(PyObject* self, PyObject*) {
   const TensorPtr& tensor = T(self);
+  FollowBase(tensor);
   if (!tensor->requires_grad()) {
     PyErr_SetString(PyExc_RuntimeError, "[retain_grad] expects a tensor that requires grad");
     return nullptr;
@@ -352,6 +354,7 @@ bool InitAutograd(PyObject* module) {
 }
 
 PyObject* GetRequiresGrad(PyObject* self, void*) {
+  FollowBase(T(self));
   return PyBool_FromLong(T(self)->requires_grad());
 }
 
@@ -362,6 +365,7 @@ int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   const TensorPtr& tensor = T(self);
+  FollowBase(tensor);
   if (!tensor->is_leaf()) {
     if (wanted != 0) { return 0; }
     PyErr_SetString(PyExc_RuntimeError, "[requires_grad] can be turned off for leaf tensors only; "
@@ -380,7 +384,10 @@ int SetRequiresGrad(PyObject* self, PyObject* value, void*) {
   return 0;
 }
 
-PyObject* GetIsLeaf(PyObject* self, void*) { return PyBool_FromLong(T(self)->is_leaf()); }
+PyObject* GetIsLeaf(PyObject* self, void*) {
+  FollowBase(T(self));
+  return PyBool_FromLong(T(self)->is_leaf());
+}
 
 PyObject* GetGrad(PyObject* self, void*) {
   const AutogradMeta* meta = T(self)->autograd();
@@ -414,6 +421,7 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
 }
 
 PyObject* GetGradFn(PyObject* self, void*) {
+  FollowBase(T(self));
   if (T(self)->is_leaf()) { Py_RETURN_NONE; }
   return NewNode(NodeOf(T(self)));
 }

@@ -47,6 +47,7 @@ class Application {
     if (!needs) { return false; }
     for (Py_ssize_t i = 0; i < count; ++i) {
       PyObject* arg = PyTuple_GET_ITEM(args_, i);
+      if (IsTensor(arg)) { FollowBase(TensorValue(arg)); }
       const bool needed = IsTensor(arg) && TensorValue(arg)->requires_grad();
       PyTuple_SET_ITEM(needs.get(), i, PyBool_FromLong(needed));
       recorded_ = recorded_ || (needed && GradModeEnabled());
@@ -56,7 +57,6 @@ class Application {
       FunctionNode::Argument argument;
       if (IsTensor(arg)) {
         const TensorPtr& tensor = TensorValue(arg);
-        PY_JUST_OR(CheckHistory(name_.c_str(), *tensor), false);
         argument.edge = static_cast<int>(inputs_.size());
         argument.meta = tensor->meta();
         edges_.push_back(recorded_ ? GradientEdge(tensor) : Edge());
