@@ -196,7 +196,7 @@ def test_threads_change_nothing(threads: int) -> None:
         optim.LAMB([p], lr=0.1).step()
         results.append(values(p))
     flow.set_num_threads(before)
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 @pytest.mark.parametrize(("make", "reference", "options"), CASES)
@@ -293,6 +293,79 @@ def test_ops_refuse_leaves_that_require_grad() -> None:
     p = nn.Parameter(flow.ones(2))
     with raises(RuntimeError, "multi_tensor_sgd_update", "requires grad"):
         flow._C.multi_tensor_sgd_update_([p], [flow.ones(2)], 0.1)
+
+
+# L-BFGS.
+
+
+def valley(w: Any) -> Any:
+    """Rosenbrock's function, least at (1, 1)."""
+    bend = w[1] - w[0] * w[0]
+    return (1 - w[0]) * (1 - w[0]) + bend * bend * 100
+
+
+def check_lbfgs(steps: int, **options: Any) -> int:
+    w = nn.Parameter(flow.tensor([-1.2, 1.0], dtype=flow.float64))
+    optimizer = optim.LBFGS([w], **options)
+    calls = 0
+
+    def closure() -> Any:
+        nonlocal calls
+        calls += 1
+        optimizer.zero_grad()
+        loss = valley(w)
+        loss.backward()
+        return loss
+
+    first = optimizer.step(closure)
+    assert first.item() == pytest.approx(24.2)
+    for _ in range(steps - 1):
+        optimizer.step(closure)
+    same(w, [1.0, 1.0], 1e-4)
+    return calls
+
+
+def test_lbfgs_finds_the_end_of_a_valley() -> None:
+    calls = check_lbfgs(2, lr=1.0, line_search_fn="strong_wolfe")
+    assert calls < 50
+
+
+def test_lbfgs_without_line_search() -> None:
+    check_lbfgs(20, lr=0.5)
+    with pytest.raises(AssertionError):
+        check_lbfgs(2, lr=1e-4)
+
+
+def test_lbfgs_state_moves_to_another() -> None:
+    results = []
+    for moves in (False, True):
+        w = [nn.Parameter(flow.tensor(v, dtype=flow.float64)) for v in (-1.2, 1.0)]
+        optimizer = optim.LBFGS(w, lr=0.5, max_iter=4)
+
+        def closure() -> Any:
+            optimizer.zero_grad()  # noqa: B023
+            loss = valley(w)  # noqa: B023
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+        if moves:
+            state = optimizer.state_dict()
+            optimizer = optim.LBFGS(w, lr=9.0)
+            optimizer.load_state_dict(state)
+        optimizer.step(closure)
+        results.append([v.item() for v in w])
+    np.testing.assert_array_equal(results[0], results[1])
+
+
+def test_bad_lbfgs() -> None:
+    p, q = nn.Parameter(flow.ones(1)), nn.Parameter(flow.ones(1))
+    with raises(ValueError, "LBFGS", "expects one group, got 2"):
+        optim.LBFGS([{"params": [p]}, {"params": [q]}])
+    with raises(ValueError, "None or strong_wolfe, got 'armijo'"):
+        optim.LBFGS([p], line_search_fn="armijo")
+    with raises(TypeError, "expects a closure"):
+        optim.LBFGS([p]).step()
 
 
 # Clipping.

@@ -1,6 +1,6 @@
 """Neural networks: modules, their parameters, functions and initial values."""
 
-from oneflow.nn import functional, init, optimizer, utils
+from oneflow.nn import functional, init, optimizer, parallel, utils
 from oneflow.nn.modules.activation import LogSoftmax, ReLU
 from oneflow.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from oneflow.nn.modules.batchnorm_fused import FusedBatchNorm1d, FusedBatchNorm2d, FusedBatchNorm3d
@@ -136,5 +136,6 @@ __all__ = [
     "functional",
     "init",
     "optimizer",
+    "parallel",
     "utils",
 ]

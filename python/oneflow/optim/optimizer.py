@@ -184,6 +184,8 @@ class Optimizer:
         tensor([0.5000], dtype=oneflow.float32)
     """
 
+    _states_like_parameters = True  # each tensor of state has its parameter's shape
+
     def __init__(self, params: Any, options: dict[str, Any] | None = None) -> None:
         if isinstance(params, (Tensor, Mapping)) or not isinstance(params, Iterable):
             raise TypeError(
@@ -472,8 +474,8 @@ class Optimizer:
         for chosen in options:
             self._check_options(chosen)
         self.state = state
-        for own, chosen in zip(self.param_groups, options):
-            own.options = chosen
+        for target, chosen in zip(self.param_groups, options):
+            target.options = chosen
 
     def _checked_groups(self, state_dict: Any) -> list[Any]:
         if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
@@ -493,7 +495,8 @@ class Optimizer:
     def _adapted(self, parameter: Any, value: Any) -> Any:
         """A deep copy of a parameter's state, on its device and, if it has axes, of its dtype."""
         if isinstance(value, Tensor):
-            if value.ndim and tuple(value.shape) != tuple(parameter.shape):
+            alike = tuple(value.shape) == tuple(parameter.shape)
+            if value.ndim and self._states_like_parameters and not alike:
                 raise ValueError(
                     f"[{self._name}.load_state_dict] expects state of shape "
                     f"{tuple(parameter.shape)}, got {tuple(value.shape)}"

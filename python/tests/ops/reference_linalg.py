@@ -125,9 +125,7 @@ def rnn_cell(
     return tuple(_step(kind, x, states, [w_ih, w_hh], biases))
 
 
-def packed(
-    x: np.ndarray, lengths: np.ndarray, batch_first: bool
-) -> tuple[np.ndarray, np.ndarray]:
+def packed(x: np.ndarray, lengths: np.ndarray, batch_first: bool) -> tuple[np.ndarray, np.ndarray]:
     """The rows that are no padding, step by step, and how many there are."""
     steps = x.swapaxes(0, 1) if batch_first else x
     sizes = np.array([int((lengths > t).sum()) for t in range(int(lengths.max()))])
