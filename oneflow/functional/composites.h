@@ -73,16 +73,6 @@ Maybe<TensorPtr> SliceLike(const TensorPtr& dy, const Dims& shape, int64_t dim, 
                            int64_t step, const Dims& like);
 Maybe<TensorPtr> Contiguous(const TensorPtr& input);
 
-// composites_nn.cc
-Maybe<TensorPtr> LogSoftmaxBackwardGrad(const TensorPtr& dy, const TensorPtr& out, int64_t dim);
-Maybe<TensorPtr> LogSoftmaxBackwardOutGrad(const TensorPtr& dy, const TensorPtr& grad,
-                                           const TensorPtr& out, int64_t dim);
-Maybe<TensorPtr> NllLoss(const TensorPtr& input, const TensorPtr& target, const TensorPtr& weight,
-                         int64_t ignore_index, const std::string& reduction);
-Maybe<TensorPtr> CrossEntropy(const TensorPtr& input, const TensorPtr& target,
-                              const TensorPtr& weight, int64_t ignore_index,
-                              const std::string& reduction);
-
 }  // namespace oneflow::functional::composites
 
 #endif  // ONEFLOW_FUNCTIONAL_COMPOSITES_H_

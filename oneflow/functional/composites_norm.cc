@@ -6,7 +6,6 @@
 #include "oneflow/functional/generated/functional_batch_norm.h"
 #include "oneflow/functional/generated/functional_creation.h"
 #include "oneflow/functional/generated/functional_elementwise.h"
-#include "oneflow/functional/generated/functional_nn.h"
 #include "oneflow/functional/generated/functional_norm.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 #include "oneflow/functional/generated/functional_view.h"

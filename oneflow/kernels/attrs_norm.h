@@ -40,11 +40,6 @@ struct GroupNormAttrs {
   double epsilon = 0.0;
 };
 
-// softmax and its backward.
-struct SoftmaxAttrs {
-  int64_t dim = 0;
-};
-
 // Kept with probability 1 - p, times 1 / (1 - p). `rows` elements share one draw each `inner`
 // elements (whole channels); inner == 1: each element its own.
 struct DropoutAttrs {
@@ -59,7 +54,7 @@ struct DropoutBackwardAttrs {
   int64_t inner = 1;
 };
 
-enum class LossKind : int32_t {
+enum class LossKind : int64_t {
   kSquare,        // (x - t)^2
   kAbsolute,      // |x - t|
   kSmooth,        // d^2 / (2 beta) where d = |x - t| < beta, else d - beta / 2
@@ -72,9 +67,15 @@ enum class LossKind : int32_t {
 
 // pointwise_loss: inputs x, t, [weight], [weight of positives].
 struct PointwiseLossAttrs {
-  LossKind kind = LossKind::kSquare;
+  int64_t kind = 0;  // a LossKind
   Reduction reduction = Reduction::kMean;
   double beta = 1.0;
+};
+
+// pointwise_loss_backward: dy, x, t, [weight], [weight of positives] -> the gradient of x, or of t.
+struct PointwiseLossBackwardAttrs {
+  PointwiseLossAttrs loss;
+  bool by_target = false;
 };
 
 // softmax_loss (cross entropy with class indices): classes are dim `class_dim` of x.
@@ -113,7 +114,7 @@ struct EmbeddingRenormAttrs {
 static_assert(std::is_trivially_copyable_v<LayerNormAttrs> &&
                   std::is_trivially_copyable_v<BatchNormAttrs> &&
                   std::is_trivially_copyable_v<DropoutAttrs> &&
-                  std::is_trivially_copyable_v<PointwiseLossAttrs> &&
+                  std::is_trivially_copyable_v<PointwiseLossBackwardAttrs> &&
                   std::is_trivially_copyable_v<SoftmaxLossAttrs> &&
                   std::is_trivially_copyable_v<EmbeddingBackwardAttrs>,
               "an instruction copies attributes by memcpy");

@@ -1,0 +1,213 @@
+// Compiled once for each instruction set: see isa.h.
+#include "oneflow/kernels/cpu/softmax/softmax_loops.h"
+
+#include "oneflow/kernels/cpu/exp.h"
+#include "oneflow/kernels/cpu/lane_sums.h"
+
+namespace oneflow {
+namespace cpu {
+namespace ONEFLOW_ISA {
+
+namespace {
+
+// ---- rows ---------------------------------------------------------------------------------------
+
+template <typename T>
+T MaxOf(const T* x, int64_t n) {
+  T lanes[kSumLanes];
+  for (int l = 0; l < kSumLanes; ++l) { lanes[l] = x[0]; }
+  int64_t i = 0;
+  for (; i + kSumLanes <= n; i += kSumLanes) {
+    for (int l = 0; l < kSumLanes; ++l) { lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l]; }
+  }
+  for (; i < n; ++i) { lanes[0] = x[i] > lanes[0] ? x[i] : lanes[0]; }
+  T max = lanes[0];
+  for (int l = 1; l < kSumLanes; ++l) { max = lanes[l] > max ? lanes[l] : max; }
+  return max;
+}
+
+template <typename T>
+void SoftmaxRow(const T* x, T* out, int64_t n) {
+  const T max = MaxOf(x, n);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { out[i] = Exp(x[i] - max); }
+  const T scale = static_cast<T>(1.0 / SumOfTerms<T>(n, [=](int64_t i) { return out[i]; }));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { out[i] *= scale; }
+}
+
+template <typename T>
+double SumOfExp(const T* x, int64_t n, T max) {
+  return SumOfTerms<T>(n, [=](int64_t i) { return Exp(x[i] - max); });
+}
+
+template <typename T>
+void LogSoftmaxRow(const T* x, T* out, int64_t n) {
+  const T max = MaxOf(x, n);
+  const T log_sum = static_cast<T>(__builtin_log(SumOfExp(x, n, max)));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { out[i] = (x[i] - max) - log_sum; }
+}
+
+template <typename T>
+void SoftmaxBackwardRow(const T* dy, const T* out, T* dx, int64_t n) {
+  const T sum = static_cast<T>(SumOfTerms<T>(n, [=](int64_t i) { return dy[i] * out[i]; }));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { dx[i] = (dy[i] - sum) * out[i]; }
+}
+
+template <typename T>
+void LogSoftmaxBackwardRow(const T* dy, const T* out, T* dx, int64_t n) {
+  const T sum = static_cast<T>(SumOfTerms<T>(n, [=](int64_t i) { return dy[i]; }));
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { dx[i] = dy[i] - Exp(out[i]) * sum; }
+}
+
+template <typename T>
+void RowLogSum(const T* x, int64_t n, T* max, T* log_sum) {
+  *max = MaxOf(x, n);
+  *log_sum = static_cast<T>(__builtin_log(SumOfExp(x, n, *max)));
+}
+
+template <typename T>
+void RowLossBackward(const T* x, T* dx, int64_t n, T max, T log_sum, T a, T b, const T* weight) {
+  if (weight == nullptr) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) { dx[i] = a * Exp((x[i] - max) - log_sum) - b; }
+    return;
+  }
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { dx[i] = a * Exp((x[i] - max) - log_sum) - b * weight[i]; }
+}
+
+// ---- columns ------------------------------------------------------------------------------------
+
+template <typename T>
+void MaxOfColumns(const T* x, int64_t stride, int64_t n, int64_t cols, T* max) {
+  for (int64_t j = 0; j < cols; ++j) { max[j] = x[j]; }
+  for (int64_t i = 1; i < n; ++i) {
+    const T* row = x + i * stride;
+    for (int64_t j = 0; j < cols; ++j) { max[j] = row[j] > max[j] ? row[j] : max[j]; }
+  }
+}
+
+// sum[j] = the sum over i of f(i, j), where f may write.
+template <typename T, typename F>
+inline __attribute__((always_inline)) void SumOfColumns(int64_t n, int64_t cols, double* sum, F f) {
+  constexpr int64_t kStretch = 64;
+  for (int64_t j = 0; j < cols; ++j) { sum[j] = 0.0; }
+  for (int64_t begin = 0; begin < n; begin += kStretch) {
+    const int64_t end = begin + kStretch < n ? begin + kStretch : n;
+    T part[kSoftmaxTile] = {};
+    for (int64_t i = begin; i < end; ++i) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < cols; ++j) { part[j] += f(i, j); }
+    }
+    for (int64_t j = 0; j < cols; ++j) { sum[j] += static_cast<double>(part[j]); }
+  }
+}
+
+template <typename T>
+void SoftmaxColumns(const T* x, T* out, int64_t stride, int64_t n, int64_t cols) {
+  T max[kSoftmaxTile], scale[kSoftmaxTile];
+  double sum[kSoftmaxTile];
+  MaxOfColumns(x, stride, n, cols, max);
+  const T* top = max;
+  SumOfColumns<T>(n, cols, sum, [=](int64_t i, int64_t j) {
+    const T e = Exp(x[i * stride + j] - top[j]);
+    out[i * stride + j] = e;
+    return e;
+  });
+  for (int64_t j = 0; j < cols; ++j) { scale[j] = static_cast<T>(1.0 / sum[j]); }
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) { out[i * stride + j] *= scale[j]; }
+  }
+}
+
+template <typename T>
+void ColumnsLogSum(const T* x, int64_t stride, int64_t n, int64_t cols, T* max, T* log_sum) {
+  double sum[kSoftmaxTile];
+  MaxOfColumns(x, stride, n, cols, max);
+  SumOfColumns<T>(n, cols, sum,
+                  [=](int64_t i, int64_t j) { return Exp(x[i * stride + j] - max[j]); });
+  for (int64_t j = 0; j < cols; ++j) { log_sum[j] = static_cast<T>(__builtin_log(sum[j])); }
+}
+
+template <typename T>
+void ColumnsLossBackward(const T* x, T* dx, int64_t stride, int64_t n, int64_t cols, const T* max,
+                         const T* log_sum, const T* a, const T* b, const T* weight) {
+  for (int64_t i = 0; i < n; ++i) {
+    const T w = weight == nullptr ? T{1} : weight[i];
+    const T* from = x + i * stride;
+    T* to = dx + i * stride;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) {
+      to[j] = a[j] * Exp((from[j] - max[j]) - log_sum[j]) - b[j] * w;
+    }
+  }
+}
+
+template <typename T>
+void LogSoftmaxColumns(const T* x, T* out, int64_t stride, int64_t n, int64_t cols) {
+  T max[kSoftmaxTile], log_sum[kSoftmaxTile];
+  ColumnsLogSum(x, stride, n, cols, max, log_sum);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) {
+      out[i * stride + j] = (x[i * stride + j] - max[j]) - log_sum[j];
+    }
+  }
+}
+
+template <typename T>
+void SoftmaxBackwardColumns(const T* dy, const T* out, T* dx, int64_t stride, int64_t n,
+                            int64_t cols) {
+  double sum[kSoftmaxTile];
+  T rounded[kSoftmaxTile];
+  SumOfColumns<T>(n, cols, sum,
+                  [=](int64_t i, int64_t j) { return dy[i * stride + j] * out[i * stride + j]; });
+  for (int64_t j = 0; j < cols; ++j) { rounded[j] = static_cast<T>(sum[j]); }
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) {
+      dx[i * stride + j] = (dy[i * stride + j] - rounded[j]) * out[i * stride + j];
+    }
+  }
+}
+
+template <typename T>
+void LogSoftmaxBackwardColumns(const T* dy, const T* out, T* dx, int64_t stride, int64_t n,
+                               int64_t cols) {
+  double sum[kSoftmaxTile];
+  T rounded[kSoftmaxTile];
+  SumOfColumns<T>(n, cols, sum, [=](int64_t i, int64_t j) { return dy[i * stride + j]; });
+  for (int64_t j = 0; j < cols; ++j) { rounded[j] = static_cast<T>(sum[j]); }
+  for (int64_t i = 0; i < n; ++i) {
+#pragma GCC ivdep
+    for (int64_t j = 0; j < cols; ++j) {
+      dx[i * stride + j] = dy[i * stride + j] - Exp(out[i * stride + j]) * rounded[j];
+    }
+  }
+}
+
+template <typename T>
+constexpr SoftmaxLoops<T> MakeLoops() {
+  return {{&SoftmaxRow<T>, &SoftmaxColumns<T>, &SoftmaxBackwardRow<T>, &SoftmaxBackwardColumns<T>},
+          {&LogSoftmaxRow<T>, &LogSoftmaxColumns<T>, &LogSoftmaxBackwardRow<T>,
+           &LogSoftmaxBackwardColumns<T>},
+          &RowLogSum<T>,
+          &ColumnsLogSum<T>,
+          &RowLossBackward<T>,
+          &ColumnsLossBackward<T>};
+}
+
+constexpr SoftmaxLoopTable kLoops = {MakeLoops<float>(), MakeLoops<double>()};
+
+}  // namespace
+
+const SoftmaxLoopTable& GetSoftmaxLoopTable() { return kLoops; }
+
+}  // namespace ONEFLOW_ISA
+}  // namespace cpu
+}  // namespace oneflow

@@ -1,0 +1,111 @@
+#include "oneflow/op/rules_loss.h"
+
+#include "oneflow/kernels/attrs_norm.h"
+#include "oneflow/op/rules_util.h"
+
+namespace oneflow {
+
+namespace {
+
+const TensorMeta* Given(const InferContext& context, int i) {
+  return i < context.num_inputs ? context.inputs[i] : nullptr;
+}
+
+// Inputs first, first + 1, ... of one shape and floating dtype; missing ones are passed over.
+Maybe<void> CheckAlike(const InferContext& context, int first) {
+  JUST(CheckFloating(context, first));
+  const TensorMeta& x = *context.inputs[first];
+  for (int i = first + 1; i < context.num_inputs; ++i) {
+    const TensorMeta* other = Given(context, i);
+    if (other == nullptr) { continue; }
+    if (other->shape != x.shape || other->dtype != x.dtype) {
+      return RuntimeError("[{}] expects operands of one shape and dtype, got {} {} and {} {}",
+                          context.op, DataTypeName(x.dtype), x.shape, DataTypeName(other->dtype),
+                          other->shape);
+    }
+  }
+  return Ok();
+}
+
+Shape WithoutClasses(const Shape& x, int64_t class_dim) {
+  Shape shape = x;
+  shape.Erase(static_cast<int>(class_dim));
+  return shape;
+}
+
+DataType StatsDtype(DataType dtype) {
+  return dtype == DataType::kDouble ? DataType::kDouble : DataType::kFloat;
+}
+
+// Logits at input x, class indices at x + 1, a weight, perhaps, at x + 2.
+Maybe<void> CheckClasses(const InferContext& context, int at) {
+  JUST(CheckFloating(context, at));
+  const TensorMeta& x = *context.inputs[at];
+  const TensorMeta& target = *context.inputs[at + 1];
+  const int64_t dim = context.GetAttrs<SoftmaxLossAttrs>().class_dim;
+  if (dim < 0 || dim >= x.shape.size()) {
+    return RuntimeError("[{}] expects logits with a dim {} of classes, got shape {}", context.op,
+                        dim, x.shape);
+  }
+  if (!IsIntegral(target.dtype)) {
+    return RuntimeError("[{}] expects a target of class indices, int64, got {} {}", context.op,
+                        DataTypeName(target.dtype), target.shape);
+  }
+  if (target.shape != WithoutClasses(x.shape, dim)) {
+    return RuntimeError("[{}] expects a target of shape {} for input {}, got {}", context.op,
+                        WithoutClasses(x.shape, dim), x.shape, target.shape);
+  }
+  const TensorMeta* weight = Given(context, at + 2);
+  const Shape classes{x.shape[static_cast<int>(dim)]};
+  if (weight != nullptr && (weight->shape != classes || !IsFloating(weight->dtype))) {
+    return RuntimeError("[{}] expects a weight of shape {} and a floating dtype, got {} {}",
+                        context.op, classes, DataTypeName(weight->dtype), weight->shape);
+  }
+  return Ok();
+}
+
+}  // namespace
+
+Maybe<void> InferPointwiseLoss(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckAlike(context, 0));
+  const bool each = context.GetAttrs<PointwiseLossAttrs>().reduction == Reduction::kNone;
+  outputs[0].shape = each ? context.inputs[0]->shape : Shape();
+  return Ok();
+}
+
+Maybe<void> InferPointwiseLossBackward(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckAlike(context, 1));
+  const Shape& x = context.inputs[1]->shape;
+  const auto& loss = context.GetAttrs<PointwiseLossBackwardAttrs>().loss;
+  JUST(CheckShape(context, 0, loss.reduction == Reduction::kNone ? x : Shape()));
+  outputs[0].shape = x;
+  return Ok();
+}
+
+Maybe<void> InferSoftmaxLoss(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckClasses(context, 0));
+  const auto& attrs = context.GetAttrs<SoftmaxLossAttrs>();
+  const TensorMeta& x = *context.inputs[0];
+  const Shape samples = WithoutClasses(x.shape, attrs.class_dim);
+  outputs[0].shape = attrs.reduction == Reduction::kNone ? samples : Shape();
+  for (int i = 1; i < 4; ++i) {
+    outputs[i].shape = i == 1 ? Shape() : samples;
+    outputs[i].dtype = StatsDtype(x.dtype);
+  }
+  return Ok();
+}
+
+Maybe<void> InferSoftmaxLossBackward(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckClasses(context, 1));
+  const auto& attrs = context.GetAttrs<SoftmaxLossAttrs>();
+  const Shape& x = context.inputs[1]->shape;
+  const Shape samples = WithoutClasses(x, attrs.class_dim);
+  JUST(CheckShape(context, 0, attrs.reduction == Reduction::kNone ? samples : Shape()));
+  JUST(CheckShape(context, 4, Shape()));
+  JUST(CheckShape(context, 5, samples));
+  JUST(CheckShape(context, 6, samples));
+  outputs[0].shape = x;
+  return Ok();
+}
+
+}  // namespace oneflow
