@@ -1,6 +1,7 @@
 """The files of the op table, without `.yaml`."""
 
 FAMILIES = [
+    "attention",
     "adaptive_pool",
     "batch_norm",
     "class_loss",

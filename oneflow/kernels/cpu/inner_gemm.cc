@@ -14,8 +14,11 @@ namespace {
 // Below this many floating-point operations, calling oneDNN costs more than multiplying.
 constexpr double kMinOnednnFlops = 40e3;
 
-MatrixLayout Layout(int64_t stride, bool transposed) {
+// The stride of a single row (column) means nothing, but must look dense.
+MatrixLayout Layout(int64_t stride, bool transposed, int64_t rows, int64_t cols) {
   MatrixLayout out;
+  if (!transposed && rows == 1) { stride = cols; }
+  if (transposed && cols == 1) { stride = rows; }
   out.row = transposed ? 1 : stride;
   out.col = transposed ? stride : 1;
   return out;
@@ -27,9 +30,9 @@ MatmulProblem Problem(const InnerGemm& gemm) {
   p.m = gemm.m;
   p.n = gemm.n;
   p.k = gemm.k;
-  p.a = Layout(gemm.lda, gemm.transpose_a);
-  p.b = Layout(gemm.ldb, gemm.transpose_b);
-  p.c = Layout(gemm.ldc, false);
+  p.a = Layout(gemm.lda, gemm.transpose_a, gemm.m, gemm.k);
+  p.b = Layout(gemm.ldb, gemm.transpose_b, gemm.k, gemm.n);
+  p.c = Layout(gemm.ldc, false, gemm.m, gemm.n);
   return p;
 }
 
