@@ -1,6 +1,6 @@
 """Neural networks: modules, their parameters, functions and initial values."""
 
-from oneflow.nn import functional, init, optimizer, parallel, utils
+from oneflow.nn import common_types, functional, init, optimizer, parallel, utils
 from oneflow.nn.modules.activation import LogSoftmax, ReLU
 from oneflow.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from oneflow.nn.modules.batchnorm_fused import FusedBatchNorm1d, FusedBatchNorm2d, FusedBatchNorm3d
@@ -24,7 +24,16 @@ from oneflow.nn.modules.fold import Fold, Unfold
 from oneflow.nn.modules.fused_mlp import FusedMLP
 from oneflow.nn.modules.instancenorm import InstanceNorm1d, InstanceNorm2d, InstanceNorm3d
 from oneflow.nn.modules.linear import Identity, Linear
-from oneflow.nn.modules.loss import CrossEntropyLoss, NLLLoss
+from oneflow.nn.modules.loss import (
+    BCELoss,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    KLDivLoss,
+    L1Loss,
+    MSELoss,
+    NLLLoss,
+    SmoothL1Loss,
+)
 from oneflow.nn.modules.module import Module
 from oneflow.nn.modules.normalization import GroupNorm, LayerNorm, RMSLayerNorm, RMSNorm
 from oneflow.nn.modules.padding import (
@@ -37,6 +46,7 @@ from oneflow.nn.modules.padding import (
     ReplicationPad2d,
     ZeroPad2d,
 )
+from oneflow.nn.modules.pixelshuffle import PixelShuffle
 from oneflow.nn.modules.pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -51,20 +61,16 @@ from oneflow.nn.modules.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
+from oneflow.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
+from oneflow.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from oneflow.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
-from oneflow.nn.modules.rnn import (
-    GRU,
-    LSTM,
-    RNN,
-    GRUCell,
-    LSTMCell,
-    RNNBase,
-    RNNCell,
-    RNNCellBase,
-)
+from oneflow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from oneflow.nn.parameter import Parameter
 
 __all__ = [
+    "GRU",
+    "LSTM",
+    "RNN",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -74,6 +80,8 @@ __all__ = [
     "AvgPool1d",
     "AvgPool2d",
     "AvgPool3d",
+    "BCELoss",
+    "BCEWithLogitsLoss",
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
@@ -93,18 +101,19 @@ __all__ = [
     "FusedBatchNorm2d",
     "FusedBatchNorm3d",
     "FusedMLP",
-    "GRU",
     "GRUCell",
     "GroupNorm",
     "Identity",
     "InstanceNorm1d",
     "InstanceNorm2d",
     "InstanceNorm3d",
-    "LSTM",
+    "KLDivLoss",
+    "L1Loss",
     "LSTMCell",
     "LayerNorm",
     "Linear",
     "LogSoftmax",
+    "MSELoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -118,9 +127,9 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "PixelShuffle",
     "RMSLayerNorm",
     "RMSNorm",
-    "RNN",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
@@ -130,8 +139,12 @@ __all__ = [
     "ReplicationPad1d",
     "ReplicationPad2d",
     "Sequential",
+    "SmoothL1Loss",
     "SyncBatchNorm",
     "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
     "ZeroPad2d",
     "functional",
     "init",

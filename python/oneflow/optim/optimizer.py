@@ -144,6 +144,14 @@ class ParamGroup:
         return self[key]
 
     @property
+    def _options(self) -> dict[str, Any]:
+        return self.options
+
+    @property
+    def _parameters(self) -> list[Any]:
+        return self.parameters
+
+    @property
     def clips(self) -> bool:
         """Whether it has the options that `Optimizer.clip_grad` goes by."""
         return "clip_grad_max_norm" in self.options and "clip_grad_norm_type" in self.options
@@ -277,9 +285,15 @@ class Optimizer:
                     f"[{self._name}] expects each parameter in one group, got one that is in two"
                 )
 
+    # The names that optimizers written for OneFlow use.
+
     @property
     def _state(self) -> defaultdict[Any, Any]:
         return self.state
+
+    @property
+    def _default_options(self) -> dict[str, Any]:
+        return self.defaults
 
     @property
     def support_sparse(self) -> bool:
