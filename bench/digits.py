@@ -1,4 +1,4 @@
-"""The training step of examples/digits against PyTorch's: `tools/bazel run //bench:digits`."""
+"""The training step of a perceptron on digits against PyTorch's: `tools/bazel run //bench:digits`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_plan(path: Path, args: argparse.Namespace) -> Plan:
     task = reference.make_task(data.data, data.target)
     task.save(path)
     expected = {"step_time": {"losses": reference.reference_losses(task)}}
-    rows = [Row("step_time", "a training step of examples/digits", target=TARGET)]
+    rows = [Row("step_time", "a training step of a perceptron", target=TARGET)]
     return variants.make_plan("digits", "digits_main.py", [str(path)], rows, expected, args)
 
 

@@ -1,7 +1,7 @@
 """The measured process of the digits training step: `digits_main.py oneflow|torch TASK`.
 
 It trains from the given weights on the given batches, reports the first losses as its answer, and
-then times whole epochs. A step is what examples/digits does with a batch: forward, loss, backward,
+then times whole epochs. A step is what a program does with a batch: forward, loss, backward,
 update, and reading the loss, so that the timing holds all of its work.
 """
 
@@ -60,7 +60,7 @@ def make_step(library: Any, task: reference.Task) -> Callable[[], float]:
 
 def main() -> None:
     """Checks, times, reports."""
-    library, reporter, args = start("Times a training step of examples/digits.", "task")
+    library, reporter, args = start("Times a training step of a perceptron.", "task")
     task = reference.load(Path(args.task))
     step = make_step(library, task)
     start_of_first = time.perf_counter()

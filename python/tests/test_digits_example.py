@@ -17,11 +17,11 @@ import pytest
 from tests.support import must_fail
 
 import oneflow as flow
+from examples.console.progress import Progress, wants_color
 from examples.digits import digits, picture
-from examples.digits.progress import Progress, wants_color
 
-ACCURACY = 0.95
-SECONDS = 30
+ACCURACY = 0.985
+SECONDS = 60
 
 
 def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -68,7 +68,7 @@ def check_accuracy(accuracy: float) -> None:
     assert accuracy >= ACCURACY
 
 
-def test_it_learns_in_half_a_minute(trained: Any) -> None:
+def test_it_learns_in_a_minute(trained: Any) -> None:
     """The processor's time stands for the clock's, which says more about what else runs."""
     _, output, seconds = trained
     check_accuracy(accuracy_of(output))
@@ -88,8 +88,8 @@ def test_plain_lines_where_there_is_no_terminal(trained: Any) -> None:
     _, output, _ = trained
     assert "\r" not in output and "\x1b" not in output
     losses = [float(x) for x in re.findall(r"epoch +\d+: loss ([\d.]+)", output)]
-    assert len(losses) == 5
-    assert losses[-1] < losses[0] / 20
+    assert len(losses) == 7
+    assert losses[-1] < losses[0] / 10
 
 
 def test_predict_reads_the_checkpoint(trained: Any) -> None:
@@ -156,7 +156,7 @@ def test_a_training_that_diverges_says_so_and_keeps_the_old_checkpoint(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "digits.of").write_bytes(b"old")
-    assert digits.main(["--lr", "1e5", "--out", str(tmp_path)]) == 1
+    assert digits.main(["--lr", "1e5", "--epochs", "3", "--out", str(tmp_path)]) == 1
     assert "training diverged; try a smaller --lr than 100000" in capsys.readouterr().err
     assert (tmp_path / "digits.of").read_bytes() == b"old"
 
