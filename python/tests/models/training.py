@@ -15,7 +15,7 @@ OPTIMIZERS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "lenet": ("float64", lambda lib, p: lib.optim.SGD(p, lr=0.05, momentum=0.9)),
     "resnet18": (
         "float64",
-        lambda lib, p: lib.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-4, nesterov=True),
+        lambda lib, p: lib.optim.SGD(p, lr=1e-3, momentum=0.9, weight_decay=1e-4, nesterov=True),
     ),
     "transformer": ("float64", lambda lib, p: lib.optim.AdamW(p, lr=1e-3, weight_decay=0.01)),
     "lstm": ("float64", lambda lib, p: lib.optim.Adam(p, lr=1e-2)),
@@ -27,7 +27,7 @@ def data(name: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     if name == "lenet":
         return rng.standard_normal((8, 1, 28, 28)), rng.integers(0, 10, 8)
     if name == "resnet18":
-        return rng.standard_normal((4, 3, 32, 32)), rng.integers(0, 10, 4)
+        return rng.standard_normal((4, 3, 40, 40)), rng.integers(0, 10, 4)
     if name == "transformer":
         return rng.integers(0, 50, (4, 12)), rng.integers(0, 50, 48)
     return rng.standard_normal((6, 7, 8)), rng.integers(0, 5, 6)
