@@ -247,27 +247,6 @@ def test_weak_references_and_collection() -> None:
     assert ref() is None
 
 
-INDICES: list[Any] = [
-    0, -1, slice(None), slice(1, None), slice(None, None, 2), slice(2, 0), Ellipsis, None,
-    (0, 1), (slice(None), 2), (Ellipsis, -1), (None, 1, slice(0, 2)), (slice(None), None),
-    (1, Ellipsis, 0), (0, 1, 2),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("index", INDICES, ids=repr)
-def test_indexing(index: Any) -> None:
-    array = np.arange(24.0).reshape(2, 3, 4)
-    tensor = flow.tensor(array)
-    same(tensor[index], array[index])
-    tensor[index] = -1
-    array[index] = -1
-    same(tensor, array)
-    row = tensor[index]
-    row.zero_()
-    array[index] = 0
-    same(tensor, array)
-
-
 def test_iteration_and_numbers() -> None:
     assert [row.tolist() for row in flow.tensor([[1, 2], [3, 4]])] == [[1, 2], [3, 4]]
     one = flow.tensor([2.5])

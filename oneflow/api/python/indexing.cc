@@ -1,92 +1,69 @@
-// x[...]: integers, slices, None and Ellipsis give views, composed of the table's view ops.
-#include <algorithm>
-
+// x[...]: views where they are views, else what the indices choose; x[...] = value, iteration, `in`.
 #include "oneflow/api/python/errors.h"
+#include "oneflow/api/python/index_key.h"
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/functional/composites_indexing.h"
 #include "oneflow/functional/generated/functional.h"
 
 namespace oneflow {
 
 namespace {
 
-// How many dimensions of the tensor an index takes up.
-int DimsTaken(PyObject* index) { return index == Py_None || index == Py_Ellipsis ? 0 : 1; }
-
-bool IsInteger(PyObject* index) {
-  return !PyBool_Check(index) && !IsTensor(index) && PyIndex_Check(index) != 0;
-}
-
-Maybe<TensorPtr> IndexInteger(const TensorPtr& x, int dim, PyObject* index) {
-  const Py_ssize_t value = PyNumber_AsSsize_t(index, PyExc_IndexError);
-  if (value == -1 && PyErr_Occurred() != nullptr) { return TakePythonError(); }
-  const int64_t size = x->shape()[dim];
-  if (value < -size || value >= size) {
-    return IndexError("[getitem] expects an index in [{}, {}) for dimension {} of shape {}, got {}",
-                      -size, size, dim, x->shape(), static_cast<int64_t>(value));
-  }
-  return functional::select(x, dim, value);
-}
-
-Maybe<TensorPtr> IndexSlice(const TensorPtr& x, int dim, PyObject* index) {
-  Py_ssize_t start = 0;
-  Py_ssize_t stop = 0;
-  Py_ssize_t step = 0;
-  if (PySlice_Unpack(index, &start, &stop, &step) != 0) { return TakePythonError(); }
-  if (step < 0) {
-    return ValueError("[getitem] expects a slice with a positive step, got step {}",
-                      static_cast<int64_t>(step));
-  }
-  PySlice_AdjustIndices(static_cast<Py_ssize_t>(x->shape()[dim]), &start, &stop, step);
-  if (start == 0 && step == 1 && stop == x->shape()[dim]) { return x; }
-  return functional::slice(x, dim, start, std::max(start, stop), step);
-}
-
-// One item of the index; moves *dim past the dimension that it made.
-Maybe<TensorPtr> IndexOne(const TensorPtr& x, PyObject* index, int ellipsis_dims, int* dim) {
-  if (index == Py_Ellipsis) {
-    *dim += ellipsis_dims;
-    return x;
-  }
-  if (index == Py_None) { return functional::unsqueeze(x, (*dim)++); }
-  if (PySlice_Check(index)) { return IndexSlice(x, (*dim)++, index); }
-  if (IsInteger(index)) { return IndexInteger(x, *dim, index); }
-  if (IsTensor(index) && TensorValue(index)->ndim() == 0 &&
-      IsIntegral(TensorValue(index)->dtype())) {
-    return IndexInteger(x, *dim, index);
-  }
-  return TypeError("[getitem] expects ints, slices, None and ..., got an index of type {}; a list, "
-                   "array or tensor as an index is not supported",
-                   Py_TYPE(index)->tp_name);
-}
-
-Maybe<TensorPtr> Index(const TensorPtr& x, PyObject* key) {
-  PyObject* const* items = &key;
-  Py_ssize_t count = 1;
-  if (PyTuple_Check(key)) {
-    items = PySequence_Fast_ITEMS(key);
-    count = PyTuple_GET_SIZE(key);
-  }
-  int taken = 0;
-  int ellipses = 0;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    taken += DimsTaken(items[i]);
-    ellipses += items[i] == Py_Ellipsis ? 1 : 0;
-  }
-  if (taken > x->ndim() || ellipses > 1) {
-    return IndexError(
-        "[getitem] expects at most {} indices and one ... for shape {}, got {} and {}", x->ndim(),
-        x->shape(), taken, ellipses);
-  }
-  TensorPtr result = x;
-  int dim = 0;
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    result = JUST(IndexOne(result, items[i], x->ndim() - taken, &dim));
+Maybe<TensorPtr> Read(const TensorPtr& x, PyObject* key) {
+  const IndexKey read = JUST(ReadIndexKey("getitem", x, key));
+  TensorPtr result = read.view;
+  if (!read.flipped.empty()) { result = JUST(functional::flip(result, read.flipped)); }
+  if (read.indexed) {
+    return functional::IndexWith(result, read.indices, IndexCaller::kGetitem);
   }
   // x[...] is a view of its own, never x itself: a change of its attributes must not reach x.
   if (result == x) { return functional::view(x, x->shape()); }
   return result;
+}
+
+bool SameMemory(const Tensor& a, const Tensor& b) {
+  return a.storage() == b.storage() && a.meta().offset == b.meta().offset &&
+         a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
+}
+
+// Dims of size 1 in front that the target does not have go.
+Maybe<TensorPtr> WithoutLeadingOnes(const TensorPtr& value, int ndim) {
+  Dims shape = value->shape();
+  while (shape.size() > ndim && shape[0] == 1) { shape.Erase(0); }
+  return shape == value->shape() ? Maybe<TensorPtr>(value) : functional::reshape(value, shape);
+}
+
+Maybe<void> WriteTensor(const IndexKey& key, const TensorPtr& target, const TensorPtr& value) {
+  if (key.indexed) {
+    return functional::PutWith(target, key.indices, value, false,
+                               IndexCaller::kSetitem);
+  }
+  if (SameMemory(*target, *value)) { return Ok(); }  // the end of x[i] += y
+  JUST(functional::copy_(target, JUST(WithoutLeadingOnes(value, target->ndim()))));
+  return Ok();
+}
+
+// What was asked for backwards is turned round, written to, and turned back.
+Maybe<void> Write(const TensorPtr& x, PyObject* key, const TensorPtr& value) {
+  const IndexKey read = JUST(ReadIndexKey("setitem", x, key));
+  if (read.flipped.empty()) { return WriteTensor(read, read.view, value); }
+  const TensorPtr turned = JUST(functional::flip(read.view, read.flipped));
+  JUST(WriteTensor(read, turned, value));
+  JUST(functional::copy_(read.view, JUST(functional::flip(turned, read.flipped))));
+  return Ok();
+}
+
+Maybe<void> WriteNumber(const TensorPtr& x, PyObject* key, const Scalar& number) {
+  const IndexKey read = JUST(ReadIndexKey("setitem", x, key));
+  if (!read.indexed) {
+    JUST(functional::fill_(read.view, number));
+    return Ok();
+  }
+  const TensorPtr value = JUST(functional::full(Dims(), number, x->dtype(), x->device()));
+  if (!read.flipped.empty()) { return Write(x, key, value); }
+  return WriteTensor(read, read.view, value);
 }
 
 }  // namespace
@@ -112,7 +89,7 @@ PyObject* SequenceItem(PyObject* self, Py_ssize_t index) {
 }
 
 PyObject* GetItem(PyObject* self, PyObject* key) {
-  return WrapResult(Index(TensorValue(self), key));
+  return WrapResult(Read(TensorValue(self), key));
 }
 
 int SetItem(PyObject* self, PyObject* key, PyObject* value) {
@@ -120,20 +97,41 @@ int SetItem(PyObject* self, PyObject* key, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "[setitem] elements of a tensor cannot be deleted");
     return -1;
   }
-  const TensorPtr target = PY_JUST_OP_OR(Index(TensorValue(self), key), -1);
   if (IsTensor(value)) {
-    PY_JUST_OP_OR(functional::copy_(target, TensorValue(value)), -1);
+    PY_JUST_OP_OR(Write(TensorValue(self), key, TensorValue(value)), -1);
     return 0;
   }
   const std::optional<Scalar> scalar = ScalarFromPython(value);
   if (scalar.has_value()) {
-    PY_JUST_OP_OR(functional::fill_(target, *scalar), -1);
+    PY_JUST_OP_OR(WriteNumber(TensorValue(self), key, *scalar), -1);
     return 0;
   }
   PyRef made = PyRef::Steal(TensorFromPython(value));
   if (!made) { return -1; }
-  PY_JUST_OP_OR(functional::copy_(target, TensorValue(made.get())), -1);
+  PY_JUST_OP_OR(Write(TensorValue(self), key, TensorValue(made.get())), -1);
   return 0;
+}
+
+namespace {
+
+Maybe<bool> AnyTrue(const TensorPtr& mask) {
+  const TensorPtr dense = JUST(functional::contiguous(mask));
+  return JUST(functional::ReadInt(JUST(functional::nonzero_count(dense)))) != 0;
+}
+
+}  // namespace
+
+// element in x: is any element of x equal to it?
+int TensorContains(PyObject* self, PyObject* element) {
+  if (!IsTensor(element) && !ScalarFromPython(element).has_value()) {
+    PyErr_Format(PyExc_TypeError, "[contains] expects a number or a Tensor, got %s",
+                 Py_TYPE(element)->tp_name);
+    return -1;
+  }
+  PyRef equal = PyRef::Steal(PyObject_RichCompare(self, element, Py_EQ));
+  if (!equal) { return -1; }
+  const bool any = PY_JUST_OP_OR(AnyTrue(TensorValue(equal.get())), -1);
+  return any ? 1 : 0;
 }
 
 PyObject* TensorIter(PyObject* self) {

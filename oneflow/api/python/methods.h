@@ -36,6 +36,7 @@ PyObject* SequenceItem(PyObject* self, Py_ssize_t index);
 PyObject* GetItem(PyObject* self, PyObject* key);
 int SetItem(PyObject* self, PyObject* key, PyObject* value);
 PyObject* TensorIter(PyObject* self);
+int TensorContains(PyObject* self, PyObject* element);
 
 // py_autograd.cc.
 extern PyMethodDef kAutogradMethods[];

@@ -339,6 +339,7 @@ PyType_Slot slots[] = {
     {Py_nb_index, reinterpret_cast<void*>(TensorIndex)},
     {Py_sq_length, reinterpret_cast<void*>(TensorLength)},
     {Py_sq_item, reinterpret_cast<void*>(SequenceItem)},
+    {Py_sq_contains, reinterpret_cast<void*>(TensorContains)},
     {Py_mp_length, reinterpret_cast<void*>(TensorLength)},
     {Py_mp_subscript, reinterpret_cast<void*>(GetItem)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)},
