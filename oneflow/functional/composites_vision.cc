@@ -54,12 +54,10 @@ Maybe<TensorPtr> AsImages(const char* op, const TensorPtr& input) {
   return reshape(input, Dims{batch, shape[n - 3], shape[n - 2], shape[n - 1]});
 }
 
-// The shape of `input` with its last three sizes replaced.
-Dims WithImage(const Dims& input, int64_t channels, int64_t height, int64_t width) {
+// The shape of `input` with its last three sizes replaced by those of `images`.
+Dims WithImage(const Dims& input, const Tensor& images) {
   Dims shape(input.data(), input.size() - 3);
-  shape.PushBack(channels);
-  shape.PushBack(height);
-  shape.PushBack(width);
+  for (int d = 1; d < 4; ++d) { shape.PushBack(images.shape()[d]); }
   return shape;
 }
 
@@ -67,35 +65,20 @@ Dims WithImage(const Dims& input, int64_t channels, int64_t height, int64_t widt
 
 Maybe<TensorPtr> PixelShuffle(const TensorPtr& input, int64_t h_upscale_factor,
                               int64_t w_upscale_factor) {
+  if (input->ndim() == 4) { return shuffle_pixels(input, h_upscale_factor, w_upscale_factor); }
   const TensorPtr images = JUST(AsImages("pixel_shuffle", input));
-  const Dims& s = images->shape();
-  const int64_t h = h_upscale_factor;
-  const int64_t w = w_upscale_factor;
-  if (h < 1 || w < 1 || s[1] % (h * w) != 0) {
-    return RuntimeError("[pixel_shuffle] expects factors of at least 1 whose product divides the "
-                        "number of channels, got {} and {} for input {}",
-                        h, w, input->shape());
-  }
-  const int64_t channels = s[1] / (h * w);
-  const TensorPtr split = JUST(reshape(images, Dims{s[0], channels, h, w, s[2], s[3]}));
-  const TensorPtr moved = JUST(permute(split, Dims{0, 1, 4, 2, 5, 3}));
-  return reshape(moved, WithImage(input->shape(), channels, s[2] * h, s[3] * w));
+  const TensorPtr made = JUST(shuffle_pixels(images, h_upscale_factor, w_upscale_factor));
+  return reshape(made, WithImage(input->shape(), *made));
 }
 
 Maybe<TensorPtr> PixelUnshuffle(const TensorPtr& input, int64_t h_downscale_factor,
                                 int64_t w_downscale_factor) {
-  const TensorPtr images = JUST(AsImages("pixel_unshuffle", input));
-  const Dims& s = images->shape();
-  const int64_t h = h_downscale_factor;
-  const int64_t w = w_downscale_factor;
-  if (h < 1 || w < 1 || s[2] % h != 0 || s[3] % w != 0) {
-    return RuntimeError("[pixel_unshuffle] expects factors of at least 1 that divide height and "
-                        "width, got {} and {} for input {}",
-                        h, w, input->shape());
+  if (input->ndim() == 4) {
+    return unshuffle_pixels(input, h_downscale_factor, w_downscale_factor);
   }
-  const TensorPtr split = JUST(reshape(images, Dims{s[0], s[1], s[2] / h, h, s[3] / w, w}));
-  const TensorPtr moved = JUST(permute(split, Dims{0, 1, 3, 5, 2, 4}));
-  return reshape(moved, WithImage(input->shape(), s[1] * h * w, s[2] / h, s[3] / w));
+  const TensorPtr images = JUST(AsImages("pixel_unshuffle", input));
+  const TensorPtr made = JUST(unshuffle_pixels(images, h_downscale_factor, w_downscale_factor));
+  return reshape(made, WithImage(input->shape(), *made));
 }
 
 // The columns of the windows, each element moved by its offset, times the weight as a matrix.

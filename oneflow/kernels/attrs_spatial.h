@@ -97,6 +97,12 @@ struct AffineBaseGridAttrs {
   bool align_corners = false;
 };
 
+// shuffle_pixels and unshuffle_pixels: sizes of a block.
+struct ShuffleAttrs {
+  int64_t h = 1;
+  int64_t w = 1;
+};
+
 struct RoiAlignAttrs {
   double spatial_scale = 1.0;
   int64_t pooled_h = 1;
@@ -126,6 +132,7 @@ static_assert(std::is_trivially_copyable_v<ConvAttrs> && std::is_trivially_copya
                   std::is_trivially_copyable_v<UpsampleAttrs> &&
                   std::is_trivially_copyable_v<GridSampleAttrs> &&
                   std::is_trivially_copyable_v<AffineBaseGridAttrs> &&
+                  std::is_trivially_copyable_v<ShuffleAttrs> &&
                   std::is_trivially_copyable_v<RoiAlignAttrs> &&
                   std::is_trivially_copyable_v<NmsAttrs> &&
                   std::is_trivially_copyable_v<DeformAttrs>,

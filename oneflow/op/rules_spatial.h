@@ -51,6 +51,9 @@ Maybe<void> InferGridSample(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferGridSampleGrad(const InferContext& context, TensorMeta* outputs);
 // AffineBaseGridAttrs: (H W, 3), or (D H W, 4).
 Maybe<void> InferAffineBaseGrid(const InferContext& context, TensorMeta* outputs);
+// ShuffleAttrs: (N, C h w, H, W) -> (N, C, H h, W w), and back.
+Maybe<void> InferShufflePixels(const InferContext& context, TensorMeta* outputs);
+Maybe<void> InferUnshufflePixels(const InferContext& context, TensorMeta* outputs);
 // RoiAlignAttrs.
 Maybe<void> InferRoiAlign(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferRoiAlignGrad(const InferContext& context, TensorMeta* outputs);

@@ -84,6 +84,32 @@ Maybe<void> InferAffineBaseGrid(const InferContext& context, TensorMeta* outputs
   return Ok();
 }
 
+Maybe<void> InferShufflePixels(const InferContext& context, TensorMeta* outputs) {
+  const auto& attrs = context.GetAttrs<ShuffleAttrs>();
+  const Shape& s = context.inputs[0]->shape;
+  if (s.size() != 4 || attrs.h < 1 || attrs.w < 1 || s[1] % (attrs.h * attrs.w) != 0) {
+    return RuntimeError("[{}] expects input (N, C, H, W) and factors of at least 1 whose product "
+                        "divides the number of channels, got {} and {} for input {}",
+                        context.op, attrs.h, attrs.w, s);
+  }
+  outputs[0].shape = Shape{s[0], s[1] / (attrs.h * attrs.w), s[2] * attrs.h, s[3] * attrs.w};
+  return Ok();
+}
+
+Maybe<void> InferUnshufflePixels(const InferContext& context, TensorMeta* outputs) {
+  const auto& attrs = context.GetAttrs<ShuffleAttrs>();
+  const Shape& s = context.inputs[0]->shape;
+  const bool fits =
+      s.size() == 4 && attrs.h >= 1 && attrs.w >= 1 && s[2] % attrs.h == 0 && s[3] % attrs.w == 0;
+  if (!fits) {
+    return RuntimeError("[{}] expects input (N, C, H, W) and factors of at least 1 that divide "
+                        "height and width, got {} and {} for input {}",
+                        context.op, attrs.h, attrs.w, s);
+  }
+  outputs[0].shape = Shape{s[0], s[1] * attrs.h * attrs.w, s[2] / attrs.h, s[3] / attrs.w};
+  return Ok();
+}
+
 namespace {
 
 Maybe<void> CheckRegions(const InferContext& context) {

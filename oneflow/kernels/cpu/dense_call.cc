@@ -9,6 +9,7 @@ namespace cpu {
 namespace {
 
 bool Widens(const ArrayView& view, const DensePolicy& policy) {
+  if (policy.keeps_dtypes) { return false; }
   return view.dtype == DataType::kFloat16 ||
          (view.dtype == DataType::kBFloat16 && !policy.keeps_bfloat16);
 }

@@ -87,6 +87,7 @@ class MaxPool {
     T* out;
     I* index;
     I* out_index;
+    bool counts_columns = false;  // index[i] is i
   };
 
   Buffers MakeBuffers() const {
@@ -105,7 +106,7 @@ class MaxPool {
     return b;
   }
 
-  void RunLine(int64_t plane, int64_t line, const Buffers& b) const {
+  void RunLine(int64_t plane, int64_t line, Buffers& b) const {
     const auto& loops = LoopsFor<T>();
     const T* image = call_.inputs[0].Data<T>() + plane * p_.InPixels();
     const PoolRange& depth = p_.axes[0].ranges[static_cast<size_t>(line / p_.axes[1].out)];
@@ -113,16 +114,26 @@ class MaxPool {
     const int64_t width = p_.axes[2].in;
     T* best = b.best + p_.before;
     I* index = b.index + p_.before;
+    // Where a line has one row only, the indices in it are those of the line before.
+    const bool one_row = depth.count * height.count == 1;
+    int64_t base = 0;
     bool first = true;
     for (int64_t i = 0; i < depth.count; ++i) {
       const int64_t d = depth.begin + i * p_.axes[0].step;
       for (int64_t j = 0; j < height.count; ++j) {
         const int64_t row = (d * p_.axes[1].in + height.begin + j * p_.axes[1].step) * width;
-        (first ? loops.max_start : loops.max_merge)(image + row, static_cast<I>(row), best, index,
-                                                    width);
+        if (one_row && b.counts_columns) {
+          std::memcpy(best, image + row, sizeof(T) * static_cast<size_t>(width));
+          base = row;
+        } else {
+          base = one_row ? row : 0;
+          const auto start = static_cast<I>(row - base);
+          (first ? loops.max_start : loops.max_merge)(image + row, start, best, index, width);
+        }
         first = false;
       }
     }
+    b.counts_columns = one_row;
     const int64_t offset = (plane * p_.axes[0].out * p_.axes[1].out + line) * p_.axes[2].out;
     T* out = call_.outputs[0].Data<T>() + offset;
     int64_t* where = call_.outputs[1].Data<int64_t>() + offset;
@@ -135,7 +146,7 @@ class MaxPool {
     // A window of padding alone chooses nothing; its index must still be one of the image.
     constexpr I kNothing = std::numeric_limits<I>::max();
     for (int64_t o = 0; o < p_.axes[2].out; ++o) {
-      where[o] = b.out_index[o] == kNothing ? 0 : b.out_index[o];
+      where[o] = b.out_index[o] == kNothing ? 0 : base + b.out_index[o];
     }
   }
 
@@ -170,6 +181,7 @@ class AvgPool {
       : p_(plan), call_(call), line_bytes_(line_bytes) {}
 
   void Forward() const {
+    if (p_.IsGlobal()) { return AverageOfPlanes(); }
     const int64_t lines_per_plane = p_.axes[0].out * p_.axes[1].out;
     const int64_t work = p_.axes[2].in * (p_.axes[1].in / std::max<int64_t>(1, p_.axes[1].out) + 1);
     ParallelFor(call_.threads, p_.planes * lines_per_plane,
@@ -183,6 +195,7 @@ class AvgPool {
   }
 
   void Backward() const {
+    if (p_.IsGlobal()) { return ShareOfPlanes(); }
     const int64_t grain =
         std::max<int64_t>(1, kGrainElements / std::max<int64_t>(1, p_.InPixels()));
     ParallelFor(call_.threads, p_.planes, grain, [&](int64_t begin, int64_t end) {
@@ -192,6 +205,34 @@ class AvgPool {
   }
 
  private:
+  // A window for each plane.
+  void AverageOfPlanes() const {
+    const int64_t pixels = p_.InPixels();
+    const T divisor = static_cast<T>(pixels);
+    ParallelFor(call_.threads, p_.planes, std::max<int64_t>(1, kGrainElements / pixels),
+                [&](int64_t begin, int64_t end) {
+                  const auto& loops = LoopsFor<T>();
+                  const T* image = call_.inputs[0].Data<T>();
+                  T* out = call_.outputs[0].Data<T>();
+                  for (int64_t i = begin; i < end; ++i) {
+                    out[i] = loops.sum_of(image + i * pixels, pixels) / divisor;
+                  }
+                });
+  }
+
+  void ShareOfPlanes() const {
+    const int64_t pixels = p_.InPixels();
+    const T divisor = static_cast<T>(pixels);
+    ParallelFor(call_.threads, p_.planes, std::max<int64_t>(1, kGrainElements / pixels),
+                [&](int64_t begin, int64_t end) {
+                  const T* grad = call_.inputs[0].Data<T>();
+                  T* image = call_.outputs[0].Data<T>();
+                  for (int64_t i = begin; i < end; ++i) {
+                    std::fill_n(image + i * pixels, pixels, grad[i] / divisor);
+                  }
+                });
+  }
+
   T* MakeLine() const {
     char* at = static_cast<char*>(call_.scratch) + line_bytes_ * static_cast<size_t>(ThreadIndex());
     T* line = reinterpret_cast<T*>(at);

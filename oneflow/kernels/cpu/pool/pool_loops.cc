@@ -44,12 +44,27 @@ void MaxElement(const T* best, const I* index, int64_t stride, int64_t n, T* out
   }
 }
 
+// to[o] = from[o * stride].
+template <typename T, int kStride>
+void TakeElement(const T* from, int64_t stride, int64_t n, T* to) {
+  const int64_t step = kStride == 0 ? stride : kStride;
+#pragma GCC ivdep
+  for (int64_t o = 0; o < n; ++o) { to[o] = from[o * step]; }
+}
+
+template <typename T>
+void Take(const T* from, const LineWindows& w, T* to) {
+  switch (w.stride) {
+    case 1: return TakeElement<T, 1>(from, 1, w.out, to);
+    case 2: return TakeElement<T, 2>(from, 2, w.out, to);
+    default: return TakeElement<T, 0>(from, w.stride, w.out, to);
+  }
+}
+
 template <typename T, typename I>
 void MaxAcross(const T* best, const I* index, const LineWindows& w, T* out, I* out_index) {
-  for (int64_t o = 0; o < w.out; ++o) {
-    out[o] = best[o * w.stride];
-    out_index[o] = index[o * w.stride];
-  }
+  Take(best, w, out);
+  Take(index, w, out_index);
   for (int64_t k = 1; k < w.kernel; ++k) {
     const T* from = best + k * w.dilation;
     const I* at = index + k * w.dilation;
@@ -76,7 +91,7 @@ void SumElement(const T* sum, int64_t stride, int64_t n, T* out) {
 
 template <typename T>
 void SumAcross(const T* sum, const LineWindows& w, T* out) {
-  for (int64_t o = 0; o < w.out; ++o) { out[o] = sum[o * w.stride]; }
+  Take(sum, w, out);
   for (int64_t k = 1; k < w.kernel; ++k) {
     const T* from = sum + k * w.dilation;
     switch (w.stride) {
@@ -106,20 +121,32 @@ void SpreadAcross(const T* value, const LineWindows& w, T* line) {
   }
 }
 
-constexpr int kLanes = 16;
+// Sixteen partial sums, whatever the registers hold: the order of additions is the same everywhere.
+template <typename T>
+struct Lanes {
+  typedef T Sixteen __attribute__((vector_size(16 * sizeof(T))));
+  typedef T Eight __attribute__((vector_size(8 * sizeof(T))));
+  typedef T Four __attribute__((vector_size(4 * sizeof(T))));
+};
 
 template <typename T>
 T SumOf(const T* line, int64_t n) {
-  T lanes[kLanes] = {};
+  typename Lanes<T>::Sixteen sum = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (int l = 0; l < kLanes; ++l) { lanes[l] += line[i + l]; }
+  for (; i + 16 <= n; i += 16) {
+    typename Lanes<T>::Sixteen part;
+    __builtin_memcpy(&part, line + i, sizeof(part));
+    sum += part;
   }
-  for (; i < n; ++i) { lanes[i % kLanes] += line[i]; }
-  for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int l = 0; l < width; ++l) { lanes[l] += lanes[l + width]; }
-  }
-  return lanes[0];
+  T rest = 0;
+  for (; i < n; ++i) { rest += line[i]; }
+  typename Lanes<T>::Eight eight[2];
+  __builtin_memcpy(eight, &sum, sizeof(sum));
+  eight[0] += eight[1];
+  typename Lanes<T>::Four four[2];
+  __builtin_memcpy(four, eight, sizeof(four));
+  four[0] += four[1];
+  return ((four[0][0] + four[0][2]) + (four[0][1] + four[0][3])) + rest;
 }
 
 template <typename T, typename I>

@@ -69,6 +69,10 @@ PoolPlan AdaptivePlan(const ArrayView& image, const ArrayView& pooled) {
       axis.ranges.push_back({begin, end - begin, static_cast<double>(end - begin)});
     }
   }
+  // Windows that do not overlap and are of one size are fixed ones.
+  const PoolAxis& last = plan.axes[2];
+  plan.fixed = last.out > 1 && last.in % last.out == 0;
+  if (plan.fixed) { plan.line = {last.out, last.in / last.out, last.in / last.out, 1}; }
   return plan;
 }
 

@@ -41,6 +41,10 @@ struct PoolPlan {
 
   int64_t InPixels() const { return axes[0].in * axes[1].in * axes[2].in; }
   int64_t OutPixels() const { return axes[0].out * axes[1].out * axes[2].out; }
+  // One window covers the whole plane.
+  bool IsGlobal() const {
+    return OutPixels() == 1 && !fixed && axes[2].ranges[0].count == axes[2].in;
+  }
   int64_t LineLength() const { return before + axes[2].in + after; }
 };
 

@@ -1,11 +1,13 @@
 // The kernels grid_sample, grid_sample_grad and affine_base_grid.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
+#include "oneflow/kernels/cpu/vision/grid_loops.h"
 #include "oneflow/kernels/cpu/vision/grid_points.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -41,9 +43,82 @@ struct Problem {
   int64_t count = 1;   // points for each image
 };
 
+// ---- bilinear in images, many points at once ----------------------------------------------------
+
+template <typename T>
+const GridLoopsOf<T>& LoopsFor() {
+  if constexpr (std::is_same_v<T, float>) {
+    return GetGridLoops().single;
+  } else {
+    return GetGridLoops().wide;
+  }
+}
+
+bool InBlocks(const Problem& p) {
+  return p.attrs.mode == GridMode::kBilinear && p.dims == 2 && p.pixels < (int64_t{1} << 31);
+}
+
+GridImage ImageOf(const Problem& p) {
+  return {p.size[0], p.size[1], static_cast<int>(p.attrs.padding), p.attrs.align_corners};
+}
+
+// Blocks of one image's points: [begin, begin + n).
+template <typename T>
+void SampleBlock(const Problem& p, const KernelCall& call, int64_t image, int64_t begin,
+                 int64_t n) {
+  const GridLoopsOf<T>& loops = LoopsFor<T>();
+  GridBlock<T> block;
+  loops.locate(ImageOf(p), call.inputs[1].Data<T>() + (image * p.count + begin) * 2, n, &block);
+  for (int64_t c = image * p.channels; c < (image + 1) * p.channels; ++c) {
+    loops.sample(call.inputs[0].Data<T>() + c * p.pixels, block, n,
+                 call.outputs[0].Data<T>() + c * p.count + begin);
+  }
+}
+
+template <typename T>
+void SpreadBlock(const Problem& p, const KernelCall& call, int64_t image, int64_t begin,
+                 int64_t n) {
+  const GridLoopsOf<T>& loops = LoopsFor<T>();
+  GridBlock<T> block;
+  T by_x[kGridBlock] = {};
+  T by_y[kGridBlock] = {};
+  loops.locate(ImageOf(p), call.inputs[2].Data<T>() + (image * p.count + begin) * 2, n, &block);
+  for (int64_t c = image * p.channels; c < (image + 1) * p.channels; ++c) {
+    loops.spread(call.inputs[1].Data<T>() + c * p.pixels,
+                 call.inputs[0].Data<T>() + c * p.count + begin, block, n,
+                 call.outputs[0].Data<T>() + c * p.pixels, by_x, by_y);
+  }
+  T* grid_grad = call.outputs[1].Data<T>() + (image * p.count + begin) * 2;
+  for (int64_t i = 0; i < n; ++i) {
+    grid_grad[2 * i] = by_x[i];
+    grid_grad[2 * i + 1] = by_y[i];
+  }
+}
+
+template <typename T>
+void SampleInBlocks(const Problem& p, const KernelCall& call) {
+  const int64_t blocks = (p.count + kGridBlock - 1) / kGridBlock;
+  ParallelFor(call.threads, p.batch * blocks, 4, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const int64_t first = b % blocks * kGridBlock;
+      SampleBlock<T>(p, call, b / blocks, first, std::min<int64_t>(kGridBlock, p.count - first));
+    }
+  });
+}
+
+template <typename T>
+void SpreadInBlocks(const Problem& p, const KernelCall& call, int64_t image) {
+  for (int64_t first = 0; first < p.count; first += kGridBlock) {
+    SpreadBlock<T>(p, call, image, first, std::min<int64_t>(kGridBlock, p.count - first));
+  }
+}
+
+// ---- every mode, point by point -----------------------------------------------------------------
+
 template <typename T>
 void Sample(const KernelCall& call) {
   const Problem p(call, call.inputs[0], call.inputs[1]);
+  if (InBlocks(p)) { return SampleInBlocks<T>(p, call); }
   ParallelFor(call.threads, p.batch * p.count, 256, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t n = i / p.count;
@@ -92,6 +167,10 @@ void SampleGrad(const KernelCall& call) {
       const int64_t image = n * p.channels * p.pixels;
       T* image_grad = call.outputs[0].Data<T>() + image;
       std::memset(image_grad, 0, sizeof(T) * static_cast<size_t>(p.channels * p.pixels));
+      if (InBlocks(p)) {
+        SpreadInBlocks<T>(p, call, n);
+        continue;
+      }
       for (int64_t i = 0; i < p.count; ++i) {
         const int64_t at = n * p.count + i;
         SpreadPoint(p, p.PointAt(call.inputs[2].Data<T>(), at),
