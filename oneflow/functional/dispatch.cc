@@ -7,6 +7,7 @@
 #include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/common/inline_array.h"
+#include "oneflow/functional/autocast.h"
 #include "oneflow/functional/view_change_node.h"
 #include "oneflow/vm/vm.h"
 
@@ -56,6 +57,19 @@ Maybe<void> Collect(const OpDef& def, const DispatchOptions& options, Operands* 
     } else if (t->device() != o->device) {
       return RuntimeError("[{}] expects all tensors on one device, got {} and {}", def.name,
                           o->device, t->device());
+    }
+  }
+  return Ok();
+}
+
+Maybe<void> Autocast(const OpDef& def, Operands* o) {
+  JUST(autocast::CastOperands(def.name, o->tensors, o->count, cast_fn.load(), &o->own));
+  if (o->own.empty()) { return Ok(); }
+  o->tensors = o->own.data();
+  for (int i = 0; i < o->count; ++i) {
+    if (o->tensors[i] != nullptr) {
+      o->dtype = o->tensors[i]->dtype();
+      break;
     }
   }
   return Ok();
@@ -419,6 +433,7 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
   Operands o(inputs, num_inputs);
   InlineMetas metas(def.num_outputs);
   JUST(Collect(def, options, &o));
+  if (__builtin_expect(autocast::MayBeOn(), 0)) { JUST(Autocast(def, &o)); }
   JUST(Promote(def, &o));
   JUST(Infer(def, &o, attrs, &metas));
   if (def.is_view) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "oneflow/autograd/grad_mode.h"
+#include "oneflow/functional/autocast.h"
 
 namespace oneflow {
 
@@ -65,6 +66,7 @@ Maybe<void> OpNode::Apply(const TensorTuple& dys, TensorTuple* dxs) {
         "saved tensors were released; pass retain_graph=True to the first one",
         name());
   }
+  const autocast::Pause pause;
   return op_->backward(*this, dys, dxs);
 }
 

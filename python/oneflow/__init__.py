@@ -29,11 +29,20 @@ from oneflow._oneflow_internal import (  # noqa: E402
     OutOfMemoryError,
     Size,
     Tensor,
+    clear_autocast_cache,
     default_generator,
     device,
     dtype,
     from_numpy,
+    get_autocast_cpu_dtype,
+    get_autocast_gpu_dtype,
     get_num_threads,
+    is_autocast_cache_enabled,
+    is_autocast_enabled,
+    set_autocast_cache_enabled,
+    set_autocast_cpu_dtype,
+    set_autocast_enabled,
+    set_autocast_gpu_dtype,
     set_num_threads,
     tensor,
 )
@@ -105,9 +114,25 @@ from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
 
 # Submodules and the names that live in them, loaded at first use.
 _LAZY_MODULES = frozenset(
-    ("autograd", "cpu", "cuda", "framework", "nn", "optim", "test_utils", "unittest", "utils")
+    (
+        "amp",
+        "autograd",
+        "cpu",
+        "cuda",
+        "framework",
+        "nn",
+        "optim",
+        "test_utils",
+        "unittest",
+        "utils",
+    )
 )
-_LAZY_NAMES = {"save": "oneflow.framework.serialization", "load": "oneflow.framework.serialization"}
+_LAZY_NAMES = {
+    "autocast": "oneflow.amp.autocast_mode",
+    "autocast_decorator": "oneflow.amp.autocast_mode",
+    "load": "oneflow.framework.serialization",
+    "save": "oneflow.framework.serialization",
+}
 
 _sys.modules[__name__].__dict__.update(
     # dtypes under their own names and their short ones; several hide builtins of this module.

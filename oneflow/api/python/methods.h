@@ -54,6 +54,9 @@ int SetData(PyObject* self, PyObject* value, void*);
 // py_function.cc: the base of autograd.Function.
 bool InitFunction(PyObject* module);
 
+// py_autocast.cc.
+extern PyMethodDef kAutocastFunctions[];
+
 // py_memory.cc.
 extern PyMethodDef kMemoryFunctions[];
 

@@ -197,6 +197,7 @@ bool Init(py::module_& m) {
          InitSize(module) && InitGenerator(module) && InitTensor(module) && InitAutograd(module) &&
          InitFunction(module) && PyModule_AddFunctions(module, kDataFunctions) == 0 &&
          PyModule_AddFunctions(module, kMemoryFunctions) == 0 &&
+         PyModule_AddFunctions(module, kAutocastFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kGeneratedFunctions) == 0;
 }
 
