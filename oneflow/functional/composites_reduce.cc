@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "oneflow/autograd/grad_mode.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/generated/functional.h"
 

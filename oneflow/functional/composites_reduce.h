@@ -5,7 +5,9 @@
 #define ONEFLOW_FUNCTIONAL_COMPOSITES_REDUCE_H_
 
 #include <optional>
+#include <string>
 
+#include "oneflow/functional/call_types.h"
 #include "oneflow/functional/composites.h"
 
 namespace oneflow::functional::composites {
@@ -24,6 +26,28 @@ Maybe<TensorPtr> LogsumexpBackward(const TensorPtr& dy, const TensorPtr& input,
                                    const TensorPtr& out, const Dims& dims, bool keepdim);
 
 Maybe<TensorPtr> ReduceSumLike(const TensorPtr& input, const TensorPtr& like, const Dims& axis);
+
+// composites_ranks.cc
+Maybe<TensorPtr> Unique(const TensorPtr& input, bool sorted, DataType dtype);
+Maybe<TensorChoice> UniqueWithCounts(const TensorPtr& input, bool sorted, bool return_inverse,
+                                     bool return_counts, DataType dtype);
+Maybe<TensorPtr> Bincount(const TensorPtr& input, const TensorPtr& weights,
+                          std::optional<int64_t> minlength);
+
+// composites_order.cc
+Maybe<TensorPtr> CumprodBackward(const TensorPtr& dy, const TensorPtr& input, const TensorPtr& out,
+                                 int64_t dim);
+// Gradients of elements that were chosen along a dim, back to where they were.
+Maybe<TensorPtr> AlongDimBackward(const TensorPtr& dy, const TensorPtr& index, const Dims& shape,
+                                  int64_t dim, bool keepdim);
+// The same where a tensor without dims has no dim.
+Maybe<TensorPtr> AlongDimsBackward(const TensorPtr& dy, const TensorPtr& index, const Dims& shape,
+                                   const Dims& dims, bool keepdim);
+Maybe<TensorPtr> ArgSort(const TensorPtr& input, const std::string& direction);
+Maybe<TensorPtr> SearchsortedScalar(const TensorPtr& sorted_sequence, Scalar values, bool out_int32,
+                                    bool right, const std::optional<std::string>& side,
+                                    const TensorPtr& sorter);
+Maybe<TensorPtr> RocAucScore(const TensorPtr& label, const TensorPtr& pred);
 
 }  // namespace oneflow::functional::composites
 

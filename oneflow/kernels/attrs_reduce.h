@@ -35,18 +35,20 @@ struct NormAttrs {
 struct CumulativeAttrs {
   int64_t dim = 0;
   bool reverse = false;
+  DataType dtype = DataType::kFloat;  // of the result, but for cummax and cummin
 };
 
 struct SortAttrs {
   int64_t dim = 0;
   bool descending = false;
+  bool stable = false;  // the kernels always are
 };
 
 struct TopkAttrs {
   int64_t k = 0;
   int64_t dim = 0;
   bool largest = true;
-  bool sorted = true;
+  bool sorted = true;  // the kernels' results always are
 };
 
 // The k-th smallest element, from 0 on; kthvalue and median.
@@ -66,9 +68,14 @@ struct InTopkAttrs {
   int64_t k = 1;
 };
 
+struct BincountAttrs {
+  int64_t size = 0;
+  DataType dtype = DataType::kInt64;  // of the result
+};
+
 static_assert(
     attrs_detail::kAllCopyable<SumAttrs, MomentAttrs, NormAttrs, CumulativeAttrs, SortAttrs,
-                               TopkAttrs, SelectAttrs, SearchAttrs, InTopkAttrs>,
+                               TopkAttrs, SelectAttrs, SearchAttrs, InTopkAttrs, BincountAttrs>,
     "an instruction copies attributes by memcpy");
 
 }  // namespace oneflow

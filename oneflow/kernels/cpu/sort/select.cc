@@ -35,8 +35,7 @@ template <typename Keys>
 Source<Keys> SourceOf(const ArrayView& view, int64_t dim, int64_t v, bool descending) {
   using Key = typename Keys::Key;
   return {view.Data<typename Keys::Bits>() + StridedStart(view, dim, v),
-          view.ndim == 0 ? 0 : view.strides[dim],
-          descending ? static_cast<Key>(~Key(0)) : Key(0)};
+          view.ndim == 0 ? 0 : view.strides[dim], descending ? static_cast<Key>(~Key(0)) : Key(0)};
 }
 
 // body(v, room) for each vector; each thread has room for `each` elements of its own.
@@ -293,6 +292,7 @@ const char* Accept(const KernelCall& call) {
   for (int i = 0; i < call.num_outputs; ++i) {
     if (!call.outputs[i].contiguous) { return "output is not dense"; }
   }
+  if (call.inputs[0].Count() > kMaxSortLength) { return "2^32 elements or more"; }
   return nullptr;
 }
 
@@ -303,11 +303,11 @@ double Cost(const KernelCall& call) {
 }  // namespace
 
 ONEFLOW_REGISTER_KERNEL(topk, {"topk.cpu.select", &RunTopk, &Accept, &Cost, &TopkScratch});
-ONEFLOW_REGISTER_KERNEL(kthvalue, {"kthvalue.cpu.select", &RunOne<false>, &Accept, &Cost,
-                                   &OneScratch<1>});
+ONEFLOW_REGISTER_KERNEL(kthvalue,
+                        {"kthvalue.cpu.select", &RunOne<false>, &Accept, &Cost, &OneScratch<1>});
 ONEFLOW_REGISTER_KERNEL(mode, {"mode.cpu.radix", &RunOne<true>, &Accept, &Cost, &OneScratch<2>});
-ONEFLOW_REGISTER_KERNEL(median, {"median_flat.cpu.select", &RunMedian, &Accept, &Cost,
-                                 &MedianScratch});
+ONEFLOW_REGISTER_KERNEL(median,
+                        {"median_flat.cpu.select", &RunMedian, &Accept, &Cost, &MedianScratch});
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -97,7 +97,7 @@ size_t Scratch(const KernelCall& call) {
 const char* Accept(const KernelCall& call) {
   if (!call.outputs[0].contiguous || !call.outputs[1].contiguous) { return "output is not dense"; }
   const Vectors vectors(call.inputs[0], call.GetAttrs<SortAttrs>().dim);
-  return vectors.n <= kMaxSortLength ? nullptr : "a vector of more than 2^32 elements";
+  return vectors.n <= kMaxSortLength ? nullptr : "a vector of 2^32 elements or more";
 }
 
 double Cost(const KernelCall& call) {

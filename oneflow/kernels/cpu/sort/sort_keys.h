@@ -49,8 +49,7 @@ struct IntegerKeys {
   using Keyed = KeyedType;
   static constexpr bool kSigned = static_cast<T>(-1) < T(0);
   using Key = typename Keyed::Key;
-  static constexpr Key kFlip =
-      kSigned ? static_cast<Key>(Key(1) << (sizeof(Key) * 8 - 1)) : Key(0);
+  static constexpr Key kFlip = kSigned ? static_cast<Key>(Key(1) << (sizeof(Key) * 8 - 1)) : Key(0);
 
   static Key Of(Bits x) { return static_cast<Key>(x) ^ kFlip; }
   static bool IsNan(Bits) { return false; }
@@ -95,7 +94,7 @@ auto WithSortKeys(DataType dtype, const Body& body) {
 }
 
 // The largest number of elements of a vector that can be told apart.
-inline constexpr int64_t kMaxSortLength = int64_t{1} << 32;
+inline constexpr int64_t kMaxSortLength = (int64_t{1} << 32) - 1;
 
 // An array as vectors along one dim.
 struct Vectors {

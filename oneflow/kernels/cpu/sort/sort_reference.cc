@@ -1,5 +1,5 @@
-// Reference kernels of sort, topk, kthvalue, mode, the median, searchsorted, in_top_k and
-// roc_auc_score.
+// Reference kernels of sort, topk, kthvalue, mode, the median, searchsorted, in_top_k,
+// roc_auc_score, unique and bincount.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -109,26 +109,25 @@ Maybe<void> RunKth(const KernelCall& call) {
 
 Maybe<void> RunMode(const KernelCall& call) {
   int64_t output = 0;
-  ForEachVector(call.inputs[0], call.GetAttrs<SelectAttrs>().dim,
-                [&](Elements& elements, const Dims&) {
-                  Sort(&elements, false);
-                  size_t best = 0;
-                  size_t longest = 0;
-                  size_t length = 0;
-                  for (size_t i = 0; i < elements.size(); ++i) {
-                    const bool same =
-                        i > 0 && Equal(elements[i].value, elements[i - 1].value);
-                    length = same ? length + 1 : 1;
-                    const bool last = i + 1 == elements.size() ||
-                                      !Equal(elements[i].value, elements[i + 1].value);
-                    if (last && length > longest) {
-                      longest = length;
-                      best = i;
-                    }
-                  }
-                  StoreBoth(call, output, output, elements[best]);
-                  ++output;
-                });
+  ForEachVector(
+      call.inputs[0], call.GetAttrs<SelectAttrs>().dim, [&](Elements& elements, const Dims&) {
+        Sort(&elements, false);
+        size_t best = 0;
+        size_t longest = 0;
+        size_t length = 0;
+        for (size_t i = 0; i < elements.size(); ++i) {
+          const bool same = i > 0 && Equal(elements[i].value, elements[i - 1].value);
+          length = same ? length + 1 : 1;
+          const bool last =
+              i + 1 == elements.size() || !Equal(elements[i].value, elements[i + 1].value);
+          if (last && length > longest) {
+            longest = length;
+            best = i;
+          }
+        }
+        StoreBoth(call, output, output, elements[best]);
+        ++output;
+      });
   return Ok();
 }
 
@@ -203,8 +202,7 @@ Maybe<void> RunAuc(const KernelCall& call) {
   std::vector<double> sides[2];
   ForEachIndex(ShapeOf(label), [&](const Dims& index) {
     const bool positive = Load(label, OffsetOf(label, index)).AsDouble() != 0.0;
-    sides[positive ? 1 : 0].push_back(
-        Load(prediction, OffsetOf(prediction, index)).AsDouble());
+    sides[positive ? 1 : 0].push_back(Load(prediction, OffsetOf(prediction, index)).AsDouble());
   });
   double won = 0.0;
   for (double p : sides[1]) {
@@ -212,6 +210,46 @@ Maybe<void> RunAuc(const KernelCall& call) {
   }
   const double pairs = static_cast<double>(sides[0].size()) * static_cast<double>(sides[1].size());
   Store(call.outputs[0], 0, Value::Float(won / pairs));
+  return Ok();
+}
+
+Maybe<void> RunUnique(const KernelCall& call) {
+  const ArrayView& x = call.inputs[0];
+  Elements elements;
+  for (int64_t i = 0; i < x.Count(); ++i) {
+    elements.push_back({Load(x, OffsetOf(x, Dims{i})), i});
+  }
+  Sort(&elements, false);
+  int64_t found = 0;
+  int64_t count = 0;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const Element& e = elements[i];
+    if (i == 0 || !Equal(e.value, elements[i - 1].value) || IsNan(e.value)) {
+      Store(call.outputs[0], found++, e.value);
+      count = 0;
+    }
+    Store(call.outputs[1], e.index, Value::Int(found - 1));
+    Store(call.outputs[2], found - 1, Value::Int(++count));
+  }
+  Store(call.outputs[3], 0, Value::Int(found));
+  return Ok();
+}
+
+Maybe<void> RunBincount(const KernelCall& call) {
+  const ArrayView& x = call.inputs[0];
+  const ArrayView& out = call.outputs[0];
+  const int64_t size = out.Count();
+  std::vector<double> sums(static_cast<size_t>(size), 0.0);
+  for (int64_t i = 0; i < x.Count(); ++i) {
+    const int64_t bin = Load(x, OffsetOf(x, Dims{i})).i;
+    if (bin < 0 || bin >= size) {
+      return RuntimeError("[bincount] expects numbers in [0, {}), got {}", size, bin);
+    }
+    const ArrayView& weights = call.inputs[1];
+    sums[static_cast<size_t>(bin)] +=
+        call.HasInput(1) ? Load(weights, OffsetOf(weights, Dims{i})).AsDouble() : 1.0;
+  }
+  for (int64_t i = 0; i < size; ++i) { Store(out, i, Value::Float(sums[static_cast<size_t>(i)])); }
   return Ok();
 }
 
@@ -227,6 +265,8 @@ ONEFLOW_REGISTER_KERNEL(median_flat, {"median_flat.cpu.reference", &RunMedian, n
 ONEFLOW_REGISTER_KERNEL(searchsorted, {"searchsorted.cpu.reference", &RunSearch, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(in_top_k, {"in_top_k.cpu.reference", &RunInTopk, nullptr, &Cost});
 ONEFLOW_REGISTER_KERNEL(roc_auc_score, {"roc_auc_score.cpu.reference", &RunAuc, nullptr, &Cost});
+ONEFLOW_REGISTER_KERNEL(unique, {"unique.cpu.reference", &RunUnique, nullptr, &Cost});
+ONEFLOW_REGISTER_KERNEL(bincount, {"bincount.cpu.reference", &RunBincount, nullptr, &Cost});
 
 }  // namespace reference
 }  // namespace cpu

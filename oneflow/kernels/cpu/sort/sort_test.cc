@@ -1,6 +1,7 @@
 // Sorting, selecting and searching against their references.
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -204,6 +205,51 @@ TEST(Ranking, AgreesWithReference) {
     CHECK_JUST(Call("roc_auc_score.cpu.reference", {&label, &score}, {&want_auc}, nullptr));
     CHECK_JUST(Call("roc_auc_score.cpu.radix", {&label, &score}, {&auc}, nullptr));
     ASSERT_EQ(Difference(auc, want_auc, 1e-6), "");
+  }
+}
+
+TEST(Unique, AgreesWithReference) {
+  Rng rng(9);
+  for (int trial = 0; trial < 100; ++trial) {
+    const Dims shape{Pick(&rng, 0, 300)};
+    const HostArray x = Input(&rng, shape);
+    HostArray values(x.dtype(), shape);
+    HostArray inverse(DataType::kInt64, shape);
+    HostArray counts(DataType::kInt64, shape);
+    HostArray number(DataType::kInt64, {});
+    HostArray want_values(values), want_inverse(inverse), want_counts(counts), want_number(number);
+    CHECK_JUST(Call("unique.cpu.radix", {&x}, {&values, &inverse, &counts, &number}, nullptr, 2));
+    CHECK_JUST(Call("unique.cpu.reference", {&x},
+                    {&want_values, &want_inverse, &want_counts, &want_number}, nullptr));
+    ASSERT_EQ(Difference(number, want_number, 0.0), "");
+    ASSERT_EQ(Difference(inverse, want_inverse, 0.0), "");
+    for (int64_t i = 0; i < static_cast<int64_t>(number.At(0)); ++i) {
+      ASSERT_EQ(counts.At(i), want_counts.At(i));
+      const bool both_nan = std::isnan(values.At(i)) && std::isnan(want_values.At(i));
+      ASSERT_TRUE(both_nan || values.At(i) == want_values.At(i));
+    }
+  }
+}
+
+TEST(Bincount, AgreesWithReferenceAndChecksItsInput) {
+  Rng rng(10);
+  HostArray x(DataType::kInt64, {50});
+  HostArray weights(DataType::kDouble, {50});
+  weights.Fill(&rng, false);
+  for (int64_t i = 0; i < 50; ++i) { x.Set(i, static_cast<double>(Pick(&rng, 0, 8))); }
+  BincountAttrs attrs;
+  for (const HostArray* given : {static_cast<const HostArray*>(nullptr), &std::as_const(weights)}) {
+    const DataType dtype = given == nullptr ? DataType::kInt64 : DataType::kDouble;
+    HostArray want(dtype, {9});
+    HostArray got(dtype, {9});
+    CHECK_JUST(Call("bincount.cpu.reference", {&x, given}, {&want}, &attrs));
+    CHECK_JUST(Call("bincount.cpu.dense", {&x, given}, {&got}, &attrs));
+    ASSERT_EQ(Difference(got, want, 1e-12), "");
+  }
+  x.Set(7, -1.0);
+  HostArray out(DataType::kInt64, {9});
+  for (const char* kernel : {"bincount.cpu.dense", "bincount.cpu.reference"}) {
+    ASSERT_FALSE(Call(kernel, {&x, nullptr}, {&out}, &attrs).ok());
   }
 }
 
