@@ -333,6 +333,13 @@ def test_copies(copied: Any) -> None:
     check_copy(copied)
 
 
+def test_numpy_of_what_requires_grad() -> None:
+    x = flow.ones(2, requires_grad=True)
+    for array in (x.numpy(), (x * 2).numpy() / 2, np.asarray(x)):
+        np.testing.assert_array_equal(array, [1, 1])
+    assert x.requires_grad
+
+
 def test_deepcopy_keeps_gradients_attributes_and_identity() -> None:
     x = flow.ones(2, requires_grad=True)
     (x * 3).sum().backward()

@@ -111,14 +111,8 @@ PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
   return array.Release();
 }
 
-PyObject* NumpyArray(PyObject* self, Lifetime lifetime) {
-  if (T(self)->requires_grad()) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "[numpy] expects a tensor that does not require grad; use .detach().numpy()");
-    return nullptr;
-  }
-  return ExportArray(T(self), lifetime);
-}
+// Of a tensor that requires grad too, as OneFlow gives it.
+PyObject* NumpyArray(PyObject* self, Lifetime lifetime) { return ExportArray(T(self), lifetime); }
 
 PyObject* Numpy(PyObject* self, PyObject*) { return NumpyArray(self, Lifetime::kStays); }
 
