@@ -8,6 +8,7 @@
 #include "oneflow/functional/composites_loss.h"
 #include "oneflow/functional/generated/functional_class_loss.h"
 #include "oneflow/functional/generated/functional_creation.h"
+#include "oneflow/functional/generated/functional_ctc.h"
 #include "oneflow/functional/generated/functional_elementwise.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 #include "oneflow/functional/generated/functional_softmax.h"
@@ -122,6 +123,18 @@ Maybe<TensorPtr> SoftmaxLossGrad(const TensorPtr& grad, const TensorPtr& input,
   }
   const TensorPtr dx = JUST(add(JUST(mul(JUST(softmax(input, class_dim)), a)), minus_k));
   return mul(dx, reduction == "none" ? JUST(unsqueeze(grad, class_dim)) : grad);
+}
+
+Maybe<TensorPtr> CtcLoss(const TensorPtr& log_probs, const TensorPtr& targets,
+                         const TensorPtr& input_lengths, const TensorPtr& target_lengths,
+                         int64_t max_target_length, int64_t blank, bool zero_infinity,
+                         const std::string& reduction) {
+  const Reduction wanted = JUST(ParseReduction("ctc_loss", reduction));
+  const TensorTuple out = JUST(ctc_loss_of(log_probs, targets, input_lengths, target_lengths,
+                                           max_target_length, blank, zero_infinity));
+  if (wanted == Reduction::kNone) { return out[0]; }
+  if (wanted == Reduction::kSum) { return sum(out[0]); }
+  return mean(JUST(mul(out[0], out[2]->Alias())));  // the lengths have no history
 }
 
 }  // namespace oneflow::functional::composites

@@ -38,6 +38,10 @@ Maybe<TensorPtr> CrossEntropyProb(const TensorPtr& input, const TensorPtr& targe
                                   const TensorPtr& weight, const std::string& reduction,
                                   double label_smoothing);
 Maybe<TensorPtr> SparseSoftmaxCrossEntropy(const TensorPtr& logits, const TensorPtr& label);
+Maybe<TensorPtr> CtcLoss(const TensorPtr& log_probs, const TensorPtr& targets,
+                         const TensorPtr& input_lengths, const TensorPtr& target_lengths,
+                         int64_t max_target_length, int64_t blank, bool zero_infinity,
+                         const std::string& reduction);
 Maybe<TensorPtr> SoftmaxCrossEntropy(const TensorPtr& logits, const TensorPtr& label);
 Maybe<TensorPtr> SoftmaxLossGrad(const TensorPtr& grad, const TensorPtr& input,
                                  const TensorPtr& target, const TensorPtr& weight,

@@ -40,17 +40,17 @@ struct GroupNormAttrs {
   double epsilon = 0.0;
 };
 
-// Kept with probability 1 - p, times 1 / (1 - p). `rows` elements share one draw each `inner`
-// elements (whole channels); inner == 1: each element its own.
+// dropout: x, [addend] -> y, mask. Each run of `inner` elements is kept with probability 1 - p, and
+// then multiplied by 1 / (1 - p). Run i takes word i % 4 of block offset + i / 4.
 struct DropoutAttrs {
   double p = 0.5;
   int64_t inner = 1;
   RandomSlot slot;
 };
 
-// dropout_backward.
+// dropout_backward: dy, mask -> dx.
 struct DropoutBackwardAttrs {
-  double scale = 1.0;
+  double p = 0.5;
   int64_t inner = 1;
 };
 
@@ -96,14 +96,19 @@ struct CtcGreedyDecoderAttrs {
   bool merge_repeated = true;
 };
 
-// embedding: rows of a table. `padding_idx` (or -1) gets no gradient.
+// embedding_lookup: rows of a table. `adjoint`: what embedding_backward is to it: a row that is
+// `padding_idx` (-1: none) gives zeros, and where `scale_grad_by_freq` says so, a row is divided by
+// how often it occurs.
 struct EmbeddingAttrs {
   int64_t padding_idx = -1;
   bool scale_grad_by_freq = false;
+  bool adjoint = false;
 };
+
+// embedding_backward: `shape` is that of the table.
 struct EmbeddingBackwardAttrs {
   EmbeddingAttrs kernel;
-  int64_t rows = 0;
+  IntList shape;
 };
 
 struct EmbeddingRenormAttrs {

@@ -108,4 +108,80 @@ Maybe<void> InferSoftmaxLossBackward(const InferContext& context, TensorMeta* ou
   return Ok();
 }
 
+// ---- connectionist temporal classification ------------------------------------------------------
+
+namespace {
+
+// The four operands from input `at` on.
+Maybe<void> CheckCtc(const InferContext& context, int at) {
+  JUST(CheckFloating(context, at));
+  const Shape& log_probs = context.inputs[at]->shape;
+  if (log_probs.size() != 3) {
+    return RuntimeError("[{}] expects log_probs of shape (T, N, C), got {}", context.op, log_probs);
+  }
+  const auto& attrs = context.GetAttrs<CtcLossAttrs>();
+  if (attrs.blank < 0 || attrs.blank >= log_probs[2]) {
+    return RuntimeError("[{}] expects blank in [0, {}), got {}", context.op, log_probs[2],
+                        attrs.blank);
+  }
+  if (attrs.max_target_length < 0) {
+    return RuntimeError("[{}] expects max_target_length of at least 0, got {}", context.op,
+                        attrs.max_target_length);
+  }
+  for (int i = at + 1; i < at + 4; ++i) {
+    if (!IsIntegral(context.inputs[i]->dtype)) {
+      return RuntimeError("[{}] expects targets and lengths of an integer dtype, got {} {}",
+                          context.op, DataTypeName(context.inputs[i]->dtype),
+                          context.inputs[i]->shape);
+    }
+  }
+  const Shape& targets = context.inputs[at + 1]->shape;
+  const bool fits = targets.size() == 1 || (targets.size() == 2 && targets[0] == log_probs[1]);
+  if (!fits) {
+    return RuntimeError("[{}] expects targets of shape ({}, S), or all of them joined, got {}",
+                        context.op, log_probs[1], targets);
+  }
+  JUST(CheckShape(context, at + 2, Shape{log_probs[1]}));
+  return CheckShape(context, at + 3, Shape{log_probs[1]});
+}
+
+}  // namespace
+
+Maybe<void> InferCtcLoss(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckCtc(context, 0));
+  const Shape& log_probs = context.inputs[0]->shape;
+  const int64_t states = 2 * context.GetAttrs<CtcLossAttrs>().max_target_length + 1;
+  outputs[0].shape = Shape{log_probs[1]};
+  outputs[1].shape = Shape{log_probs[1], log_probs[0], states};
+  outputs[1].dtype = StatsDtype(context.inputs[0]->dtype);
+  outputs[2].shape = Shape{log_probs[1]};
+  return Ok();
+}
+
+Maybe<void> InferCtcLossBackward(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckCtc(context, 1));
+  const Shape& log_probs = context.inputs[1]->shape;
+  JUST(CheckShape(context, 0, Shape{log_probs[1]}));
+  outputs[0].shape = log_probs;
+  return Ok();
+}
+
+Maybe<void> InferCtcGreedyDecoder(const InferContext& context, TensorMeta* outputs) {
+  JUST(CheckFloating(context, 0));
+  const Shape& log_probs = context.inputs[0]->shape;
+  if (log_probs.size() != 3 || log_probs[2] == 0) {
+    return RuntimeError("[{}] expects log_probs of shape (T, N, C), got {}", context.op, log_probs);
+  }
+  if (!IsIntegral(context.inputs[1]->dtype)) {
+    return RuntimeError("[{}] expects input_lengths of an integer dtype, got {}", context.op,
+                        DataTypeName(context.inputs[1]->dtype));
+  }
+  JUST(CheckShape(context, 1, Shape{log_probs[1]}));
+  outputs[0].shape = Shape{log_probs[1], log_probs[0]};
+  outputs[0].dtype = DataType::kInt64;
+  outputs[1].shape = Shape{log_probs[1], 1};
+  outputs[1].dtype = context.inputs[0]->dtype;
+  return Ok();
+}
+
 }  // namespace oneflow

@@ -16,6 +16,13 @@ Maybe<void> InferPointwiseLossBackward(const InferContext& context, TensorMeta* 
 Maybe<void> InferSoftmaxLoss(const InferContext& context, TensorMeta* outputs);
 // dy, x, target, [weight], total_weight, max, log_sum -> dx. SoftmaxLossAttrs.
 Maybe<void> InferSoftmaxLossBackward(const InferContext& context, TensorMeta* outputs);
+// log_probs (T, N, C), targets (N, S) or (sum of lengths), input_lengths (N), target_lengths (N)
+// -> loss (N), alpha (N, T, states), inverse lengths (N). CtcLossAttrs.
+Maybe<void> InferCtcLoss(const InferContext& context, TensorMeta* outputs);
+// dy (N), those four, loss (N), alpha -> the gradient of log_probs. CtcLossAttrs.
+Maybe<void> InferCtcLossBackward(const InferContext& context, TensorMeta* outputs);
+// log_probs (T, N, C), input_lengths (N) -> decoded (N, T), (N, 1). CtcGreedyDecoderAttrs.
+Maybe<void> InferCtcGreedyDecoder(const InferContext& context, TensorMeta* outputs);
 
 }  // namespace oneflow
 

@@ -27,9 +27,6 @@ Maybe<void> InferGroupNorm(const InferContext& context, TensorMeta* outputs);
 // dy, x, [weight], mean, inv_std -> dx, dweight, dbias. GroupNormAttrs.
 Maybe<void> InferGroupNormBackward(const InferContext& context, TensorMeta* outputs);
 
-// The shape and floating dtype of input 0; all inputs have its shape. SoftmaxAttrs.
-Maybe<void> InferSoftmax(const InferContext& context, TensorMeta* outputs);
-
 // x, [addend] -> y, mask. DropoutAttrs.
 Maybe<void> InferDropout(const InferContext& context, TensorMeta* outputs);
 // dy, mask -> dx. DropoutBackwardAttrs.
@@ -45,8 +42,6 @@ Maybe<void> InferEmbeddingRenorm(const InferContext& context, TensorMeta* output
 // Split along any dim before LayerNormAttrs::begin_axis: operands 0 (and 1 of the backward op, which
 // has a partial sum for the gradient of its weight).
 Maybe<void> SbpLayerNorm(const InferContext& context, SbpSignatureList* out);
-// All dims but the softmax's.
-Maybe<void> SbpSoftmax(const InferContext& context, SbpSignatureList* out);
 
 }  // namespace oneflow
 

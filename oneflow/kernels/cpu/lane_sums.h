@@ -24,7 +24,7 @@ inline __attribute__((always_inline)) double FoldLanes(T* lanes) {
   return static_cast<double>(lanes[0]);
 }
 
-// The sum of f(i) for i in [0, n).
+// The sum of f(i) for i in [0, n). f may write element i of an array.
 template <typename T, typename F>
 inline __attribute__((always_inline)) double SumOfTerms(int64_t n, F f) {
   double total = 0.0;
@@ -34,6 +34,7 @@ inline __attribute__((always_inline)) double SumOfTerms(int64_t n, F f) {
     const int64_t end = i + kSumStretch < whole ? i + kSumStretch : whole;
     T lanes[kSumLanes] = {};
     for (; i < end; i += kSumLanes) {
+#pragma GCC ivdep
       for (int l = 0; l < kSumLanes; ++l) { lanes[l] += f(i + l); }
     }
     total += FoldLanes<kSumLanes>(lanes);
@@ -41,6 +42,7 @@ inline __attribute__((always_inline)) double SumOfTerms(int64_t n, F f) {
   if (i + kSumTailLanes <= n) {
     T lanes[kSumTailLanes] = {};
     for (; i + kSumTailLanes <= n; i += kSumTailLanes) {
+#pragma GCC ivdep
       for (int l = 0; l < kSumTailLanes; ++l) { lanes[l] += f(i + l); }
     }
     total += FoldLanes<kSumTailLanes>(lanes);

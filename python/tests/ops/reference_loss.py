@@ -85,7 +85,93 @@ def cross_entropy(
     return np.asarray(losses.sum() / used)
 
 
+def _ctc_of(log_probs: np.ndarray, labels: np.ndarray, blank: int) -> float:
+    """The loss of one sample, by adding up all its paths step by step."""
+    paths: dict[tuple[int, int], float] = {(0, blank): 0.0}  # labels so far, last one -> log prob
+    for step in log_probs:
+        after: dict[tuple[int, int], float] = {}
+        for (done, last), value in paths.items():
+            for label, log_prob in enumerate(step):
+                more = label not in (blank, last)
+                if more and (done == len(labels) or labels[done] != label):
+                    continue
+                key = (done + more, label)
+                after[key] = np.logaddexp(after.get(key, -np.inf), value + log_prob)
+        paths = after
+    ends = [value for (done, _), value in paths.items() if done == len(labels)]
+    return -float(np.logaddexp.reduce(ends)) if ends else np.inf
+
+
+def ctc_loss(
+    log_probs: np.ndarray,
+    targets: np.ndarray,
+    input_lengths: np.ndarray,
+    target_lengths: np.ndarray,
+    blank: int,
+    zero_infinity: bool,
+    reduction: str,
+) -> np.ndarray:
+    """Connectionist temporal classification."""
+    starts = np.concatenate([[0], np.cumsum(target_lengths)])
+    losses = np.zeros(log_probs.shape[1])
+    for n, (steps, count) in enumerate(zip(input_lengths, target_lengths)):
+        row = targets[n] if targets.ndim == 2 else targets[starts[n] :]
+        losses[n] = _ctc_of(log_probs[:steps, n], row[:count], blank)
+    if zero_infinity:
+        losses[np.isinf(losses)] = 0
+    if reduction == "mean":
+        return np.asarray((losses / np.maximum(target_lengths, 1)).mean())
+    return np.asarray(losses.sum()) if reduction == "sum" else losses
+
+
+def ctc_greedy_decoder(
+    log_probs: np.ndarray, lengths: np.ndarray, merge: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The likeliest labels; the last class is none."""
+    decoded = np.zeros((log_probs.shape[1], log_probs.shape[0]), np.int64)
+    for n, steps in enumerate(lengths):
+        best = [int(i) for i in log_probs[:steps, n].argmax(1)]
+        merged = [b for i, b in enumerate(best) if not (merge and i and best[i - 1] == b)]
+        kept = [b for b in merged if b != log_probs.shape[2] - 1]
+        decoded[n, : len(kept)] = kept
+    best_values = log_probs.max(2)
+    sums = [[-best_values[:steps, n].sum()] for n, steps in enumerate(lengths)]
+    return decoded, np.array(sums)
+
+
+def triplet_margin(
+    anchor: np.ndarray,
+    positive: np.ndarray,
+    negative: np.ndarray,
+    margin: float,
+    p: float,
+    eps: float,
+    swap: bool,
+    reduction: str,
+) -> np.ndarray:
+    """Triplet loss of vectors on the last axis."""
+
+    def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.asarray(np.linalg.norm(a - b + eps, ord=p, axis=-1))
+
+    far = distance(anchor, negative)
+    far = np.minimum(far, distance(positive, negative)) if swap else far
+    return reduced(np.maximum(distance(anchor, positive) - far + margin, 0), reduction)
+
+
+def combined_margin(
+    x: np.ndarray, label: np.ndarray, m1: float, m2: float, m3: float
+) -> np.ndarray:
+    """Cosines, those of the true classes moved."""
+    true = np.arange(x.shape[1]) == label[:, None]
+    return np.where(true, np.cos(np.arccos(x) * m1 + m2) - m3, x)
+
+
 NAMES: dict[str, Any] = {
+    "triplet_margin": triplet_margin,
+    "combined_margin": combined_margin,
+    "ctc_loss": ctc_loss,
+    "ctc_greedy_decoder": ctc_greedy_decoder,
     "reduced": reduced,
     "smooth_l1": smooth_l1,
     "kl_div": kl_div,

@@ -69,7 +69,84 @@ def batch_norm(
     return y + (0 if bias is None else _along(bias, axis, x.ndim))
 
 
+def _other_axes(x: np.ndarray, axis: int) -> tuple[int, ...]:
+    return tuple(d for d in range(x.ndim) if d != axis % x.ndim)
+
+
+def batch_norm_stats(x: np.ndarray, axis: int, eps: float) -> tuple[np.ndarray, np.ndarray]:
+    """Each channel's mean and inverse standard deviation."""
+    axes = _other_axes(x, axis)
+    return x.mean(axes), 1 / np.sqrt(x.var(axes) + eps)
+
+
+def batch_norm_gather(
+    mean: np.ndarray, invstd: np.ndarray, eps: float, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The statistics of all processes, from the moments of each."""
+    share = (counts / counts.sum())[:, None]
+    first = (mean * share).sum(0)
+    second = ((invstd**-2 - eps + mean**2) * share).sum(0)
+    return first, 1 / np.sqrt(second - first**2 + eps)
+
+
+def batch_norm_sums(
+    dy: np.ndarray, x: np.ndarray, mean: np.ndarray, invstd: np.ndarray, axis: int
+) -> tuple[np.ndarray, ...]:
+    """Sums over each channel, and the gradients of weight and bias."""
+    axes = _other_axes(x, axis)
+    product = (dy * (x - _along(mean, axis, x.ndim))).sum(axes)
+    return dy.sum(axes), product, product * invstd, dy.sum(axes)
+
+
+def batch_norm_dx(
+    dy: np.ndarray,
+    x: np.ndarray,
+    mean: np.ndarray,
+    invstd: np.ndarray,
+    weight: np.ndarray,
+    sum_dy: np.ndarray,
+    sum_dyx: np.ndarray,
+    count: np.ndarray,
+    axis: int,
+) -> np.ndarray:
+    """The gradient of batch norm's input."""
+    total = count.sum()
+    m, k = (_along(t / total, axis, x.ndim) for t in (sum_dy, sum_dyx * invstd**2))
+    d = x - _along(mean, axis, x.ndim)
+    return (dy - m - d * k) * _along(invstd * weight, axis, x.ndim)
+
+
+def embedding_backward(
+    grad: np.ndarray,
+    indices: np.ndarray,
+    shape: tuple[int, int],
+    padding: int,
+    by_frequency: bool,
+) -> np.ndarray:
+    """Rows of a gradient added up where they were looked up."""
+    out = np.zeros(shape, grad.dtype)
+    np.add.at(out, indices, grad)
+    if padding >= 0:
+        out[padding] = 0
+    counts = np.bincount(indices.ravel(), minlength=shape[0])[:, None]
+    return out / np.maximum(counts, 1) if by_frequency else out
+
+
+def embedding_renorm(
+    weight: np.ndarray, indices: np.ndarray, largest: float, kind: float
+) -> np.ndarray:
+    """Rows that are looked up, cut to a norm."""
+    norms = np.linalg.norm(weight, ord=kind, axis=1, keepdims=True)
+    used = np.isin(np.arange(weight.shape[0]), indices)[:, None] & (norms > largest)
+    return np.where(used, weight * (largest / (norms + 1e-7)), weight)
+
+
 NAMES: dict[str, Any] = {
+    "batch_norm_stats": batch_norm_stats,
+    "batch_norm_gather": batch_norm_gather,
+    "batch_norm_sums": batch_norm_sums,
+    "batch_norm_dx": batch_norm_dx,
+    "embedding_backward": embedding_backward,
     "layer_norm": layer_norm,
     "rms_norm": rms_norm,
     "group_norm": group_norm,

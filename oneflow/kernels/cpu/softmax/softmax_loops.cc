@@ -29,9 +29,12 @@ T MaxOf(const T* x, int64_t n) {
 template <typename T>
 void SoftmaxRow(const T* x, T* out, int64_t n) {
   const T max = MaxOf(x, n);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) { out[i] = Exp(x[i] - max); }
-  const T scale = static_cast<T>(1.0 / SumOfTerms<T>(n, [=](int64_t i) { return out[i]; }));
+  const double sum = SumOfTerms<T>(n, [=](int64_t i) {
+    const T e = Exp(x[i] - max);
+    out[i] = e;
+    return e;
+  });
+  const T scale = static_cast<T>(1.0 / sum);
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) { out[i] *= scale; }
 }
