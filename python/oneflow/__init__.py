@@ -47,7 +47,7 @@ from oneflow._oneflow_internal import (  # noqa: E402
     tensor,
 )
 from oneflow._version import __version__  # noqa: E402
-from oneflow.framework import _report  # noqa: E402
+from oneflow.framework import _names, _report  # noqa: E402
 from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
 # Reports leave the package's own lines out, and say its version.
@@ -82,8 +82,14 @@ from oneflow.framework.creation import (  # noqa: E402
     full,
     full_like,
     linspace,
+    logspace,
+    new_empty,
+    new_full,
+    new_ones,
+    new_zeros,
     ones,
     ones_like,
+    zero_,
     zeros,
     zeros_like,
 )
@@ -103,54 +109,44 @@ from oneflow.framework.generator import (  # noqa: E402
     set_rng_state,
 )
 from oneflow.framework.random import (  # noqa: E402
+    normal,
     rand,
+    rand_like,
     randint,
+    randint_like,
     randn,
     randn_like,
     randperm,
 )
 from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
+from oneflow.framework import type_tensor  # noqa: E402
 from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
-
-# Submodules and the names that live in them, loaded at first use.
-_LAZY_MODULES = frozenset(
-    (
-        "amp",
-        "autograd",
-        "cpu",
-        "cuda",
-        "framework",
-        "nn",
-        "optim",
-        "test_utils",
-        "unittest",
-        "utils",
-    )
-)
-_LAZY_NAMES = {
-    "autocast": "oneflow.amp.autocast_mode",
-    "autocast_decorator": "oneflow.amp.autocast_mode",
-    "load": "oneflow.framework.serialization",
-    "save": "oneflow.framework.serialization",
-}
 
 _sys.modules[__name__].__dict__.update(
     # dtypes under their own names and their short ones; several hide builtins of this module.
     _importlib.import_module("oneflow.framework.dtype").names(),
     # Every op of the table that is part of the public API, unless a Python function refines it.
-    **{name: op for name, op in _tensor_methods.public_ops() if name not in globals()},
+    **{
+        name: op
+        for name, op in _tensor_methods.public_ops()
+        if name not in globals() and name not in _names.NAMES
+    },
+    **{name: type_tensor.TYPES[name] for name in _names.TYPES},
+    oneflow_python_base_dir=__path__[0],
+    oneflow_internal_path=_oneflow_internal.__file__,
 )
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _LAZY_MODULES:
-        return _importlib.import_module(f"{__name__}.{name}")
-    if name in _LAZY_NAMES:
-        value = getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
+    """What `framework/_names.py` lists is loaded when it is first asked for."""
+    if name in _names.MODULES:
+        return _importlib.import_module(_names.MODULES[name])
+    if name in _names.NAMES:
+        value = getattr(_importlib.import_module(_names.NAMES[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'oneflow' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | _LAZY_MODULES | set(_LAZY_NAMES))
+    return sorted(set(globals()) | set(_names.MODULES) | set(_names.NAMES))

@@ -38,7 +38,7 @@ def holder(path: str) -> Any:
     for part in rest.split(".") if rest else []:
         try:
             found = getattr(found, part)
-        except AttributeError:
+        except (AttributeError, ImportError):
             try:
                 found = importlib.import_module(f"{found.__name__}.{part}")
             except ImportError:
@@ -51,8 +51,13 @@ def is_there(path: str, name: str) -> bool:
     owner = holder(path)
     if owner is None:
         return False
-    if hasattr(owner, name):
+    try:
+        getattr(owner, name)
         return True
+    except RuntimeError:  # a property that no object was asked for
+        return True
+    except (AttributeError, ImportError):
+        pass
     return not isinstance(owner, type) and holder(f"{path}.{name}") is not None
 
 

@@ -72,15 +72,20 @@ def public_things(name: str) -> Iterator[tuple[str, Any]]:
 # Helpers of the package itself, and what Tensor and the exit hook call by themselves.
 WITHOUT_EXAMPLE = {
     "oneflow.framework.creation.like",
+    "oneflow.framework.creation.placed",
     "oneflow.framework.creation.sizes_of",
     "oneflow.framework.creation.with_grad",
     "oneflow.framework.generator.checked_seed",
+    "oneflow.framework.global_tensor.as_sbps",
+    "oneflow.framework.global_tensor.check_one_rank",
+    "oneflow.framework.global_tensor.made_global",
     "oneflow.framework.serialization.CheckpointError",
     "oneflow.framework.tensor.deepcopy",
     "oneflow.framework.tensor.format_",
     "oneflow.framework.tensor.rebuild",
     "oneflow.framework.tensor.reduce_",
     "oneflow.framework.tensor.register_methods",
+    "oneflow.framework.tensor_more.setstate",
     "oneflow.framework.tensor_str.PrintOptions",
     "oneflow.utils.hooks.HookDict",
 }

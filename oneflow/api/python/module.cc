@@ -20,6 +20,7 @@
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/device/out_of_memory.h"
 #include "oneflow/extension/stack/stack_recorder.h"
+#include "oneflow/functional/attr_helpers.h"
 #include "oneflow/lifetime/deferred_release.h"
 #include "oneflow/lifetime/fork_hooks.h"
 #include "oneflow/lifetime/late_exit.h"
@@ -130,6 +131,16 @@ void BindRuntime(py::module_& m) {
   m.def("set_vm_mode", &SetVmMode, "For tests: auto, inline, queued or random.");
   m.def("cuda_is_available", [] { return GetAllocator(Device(DeviceType::kCUDA, 0)).ok(); });
   m.def("wants_color", &WantsColor, "May a stream, a terminal or not, be written to in colour?");
+  m.def("set_default_dtype", [](py::handle dtype) {
+    if (!IsDtype(dtype.ptr())) {
+      throw py::type_error("[set_default_dtype] expects a oneflow dtype, got " +
+                           std::string(py::str(dtype)));
+    }
+    Unwrap(functional::SetDefaultDtype(DtypeValue(dtype.ptr())));
+  });
+  m.def("get_default_dtype", [] {
+    return py::reinterpret_borrow<py::object>(DtypeObject(functional::DefaultDtype()));
+  });
   m.def("set_num_threads", &SetNumThreads);
   m.def("get_num_threads", &cpu::NumThreads);
   m.def("manual_seed", [](py::int_ seed) {

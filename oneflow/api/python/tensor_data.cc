@@ -10,6 +10,7 @@
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/common/planted_fault.h"
+#include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/lifetime/env.h"
 #include "oneflow/vm/vm.h"
@@ -204,9 +205,9 @@ PyObject* CopyOf(PyObject* data, std::optional<DataType> dtype) {
                  PyArray_DESCR(raw));
     return nullptr;
   }
-  // Python's floats and numbers without a type become the default float type, float32.
+  // Python's floats and numbers without a type become the default float type.
   const DataType wanted =
-      dtype.value_or(!is_array && *own == DataType::kDouble ? DataType::kFloat : *own);
+      dtype.value_or(!is_array && *own == DataType::kDouble ? functional::DefaultDtype() : *own);
   const int type = NumpyType(wanted);
   const bool through_numpy = type != NPY_NOTYPE;
   const DataType made = through_numpy ? wanted : DataType::kFloat;
@@ -228,14 +229,26 @@ Maybe<TensorPtr> CopyAs(const TensorPtr& tensor, std::optional<DataType> dtype) 
   return functional::copy(tensor);
 }
 
+// A global tensor of a new one, by the package's Python code.
+PyObject* MakeGlobal(PyObject* tensor, PyObject* placement, PyObject* sbp) {
+  PyRef module = PyRef::Steal(PyImport_ImportModule("oneflow.framework.global_tensor"));
+  if (!module) { return nullptr; }
+  return PyObject_CallMethod(module.get(), "made_global", "OOO", tensor, placement, sbp);
+}
+
 PyObject* MakeTensor(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"data", "dtype", "device", "requires_grad", nullptr};
+  static const char* names[] = {"data",       "dtype", "device",     "requires_grad", "placement",
+                                "sbp",        "pin_memory", nullptr};
   PyObject* data = nullptr;
   PyObject* dtype = Py_None;
   PyObject* device = Py_None;
+  PyObject* placement = Py_None;
+  PyObject* sbp = Py_None;
   int requires_grad = 0;
-  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOp:tensor", const_cast<char**>(names), &data,
-                                  &dtype, &device, &requires_grad) == 0) {
+  int pin_memory = 0;  // means nothing without a GPU
+  if (PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOpOOp:tensor", const_cast<char**>(names),
+                                  &data, &dtype, &device, &requires_grad, &placement, &sbp,
+                                  &pin_memory) == 0) {
     return nullptr;
   }
   std::optional<DataType> wanted;
@@ -259,6 +272,10 @@ PyObject* MakeTensor(PyObject*, PyObject* args, PyObject* kwargs) {
     result = PyRef::Steal(CopyOf(data, wanted));
   }
   if (!result) { return nullptr; }
+  if (placement != Py_None || sbp != Py_None) {
+    result = PyRef::Steal(MakeGlobal(result.get(), placement, sbp));
+    if (!result) { return nullptr; }
+  }
   if (requires_grad != 0 && SetRequiresGrad(result.get(), Py_True, nullptr) != 0) {
     return nullptr;
   }
@@ -413,16 +430,24 @@ bool IsNumpyArray(PyObject* object) { return PyArray_Check(object); }
 PyObject* TensorFromPython(PyObject* data) { return CopyOf(data, std::nullopt); }
 
 PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs) {
-  if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > 0) {
-    PyErr_SetString(PyExc_TypeError, "[Tensor] takes no keyword arguments; use oneflow.tensor");
+  PyObject* device = kwargs == nullptr ? nullptr : PyDict_GetItemString(kwargs, "device");
+  if (kwargs != nullptr && PyDict_GET_SIZE(kwargs) > (device == nullptr ? 0 : 1)) {
+    PyErr_SetString(PyExc_TypeError,
+                    "[Tensor] takes no keyword arguments but device; use oneflow.tensor");
     return nullptr;
   }
+  if (device != nullptr && device != Py_None) {
+    const std::optional<Device> where = DeviceFromPython(device);
+    if (!where.has_value()) { return nullptr; }
+    PY_JUST(GetAllocator(*where));
+  }
+  const DataType dtype = functional::DefaultDtype();
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
   if (n == 1 && !PyLong_Check(PyTuple_GET_ITEM(args, 0))) {
     PyObject* data = PyTuple_GET_ITEM(args, 0);
     const bool is_size =
         Py_TYPE(data)->tp_name != nullptr && PyTuple_CheckExact(data) == 0 && PyTuple_Check(data);
-    if (!is_size) { return CopyOf(data, DataType::kFloat); }
+    if (!is_size) { return CopyOf(data, dtype); }
     args = data;
   }
   const std::optional<Dims> shape = n == 0 ? std::optional<Dims>(Dims{0}) : DimsFromPython(args);
@@ -430,7 +455,7 @@ PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs) {
     PyErr_SetString(PyExc_TypeError, "[Tensor] expects sizes or data");
     return nullptr;
   }
-  return WrapResult(AllocateTensor("Tensor", *shape, DataType::kFloat, Device()));
+  return WrapResult(AllocateTensor("Tensor", *shape, dtype, Device()));
 }
 
 PyMethodDef kDataMethods[] = {
@@ -454,7 +479,8 @@ PyMethodDef kDataFunctions[] = {
     {"from_numpy", FromNumpy, METH_O,
      "A tensor that shares the memory of an aligned numpy array; read-only where the array is."},
     {"tensor", Cast(MakeTensor), METH_VARARGS | METH_KEYWORDS,
-     "tensor(data, *, dtype=None, device=None, requires_grad=False): a copy of data."},
+     "tensor(data, *, dtype=None, device=None, requires_grad=False, placement=None, sbp=None): a "
+     "copy of data."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace oneflow

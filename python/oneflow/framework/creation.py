@@ -2,9 +2,10 @@
 
 Each takes `size` as ints or as one sequence, and the same keywords:
 
-* dtype: default float32, or as the arguments say
+* dtype: default `oneflow.get_default_dtype()`, float32 at first, or as the arguments say
 * device: default the CPU
 * requires_grad: whether autograd records what is done with the tensor; default False
+* placement, sbp: for a global tensor, in place of device; see `framework.global_tensor`
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from oneflow import _oneflow_internal
 
 _C = _oneflow_internal._C
 Tensor = _oneflow_internal.Tensor
+# What needs no look inside: a size, or one int.
+_SIZES = frozenset((int, _oneflow_internal.Size))
 
 
 def sizes_of(caller: str, size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -36,7 +39,25 @@ def with_grad(tensor: Any, requires_grad: bool) -> Any:
     return tensor
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def placed(tensor: Any, requires_grad: bool, placement: Any, sbp: Any) -> Any:
+    """The tensor as the keywords that creators share want it."""
+    if placement is not None or sbp is not None:
+        from oneflow.framework.global_tensor import made_global
+
+        tensor = made_global(tensor, placement, sbp)
+    if requires_grad:
+        tensor.requires_grad = True
+    return tensor
+
+
+def empty(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+) -> Any:
     """A tensor whose elements have no defined value yet.
 
     Returns:
@@ -52,7 +73,13 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         >>> flow.empty(2, 3).shape
         oneflow.Size([2, 3])
     """
-    return with_grad(_C.empty(sizes_of("empty", size), dtype=dtype, device=device), requires_grad)
+    if len(size) == 1 and type(size[0]) in _SIZES:
+        made = _C.empty(size[0], dtype=dtype, device=device)
+    else:
+        made = _C.empty(sizes_of("empty", size), dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def full(
@@ -62,12 +89,15 @@ def full(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """A tensor filled with one value.
 
     Args:
         size: an int or a sequence of ints
-        fill_value: the number; where no dtype is given, its type says it: bool, int64 or float32
+        fill_value: the number, or a tensor of one element; where no dtype is given, its type says
+            it: bool, int64 or the default dtype
 
     Raises:
         TypeError: a size is not an int, or the value is no number.
@@ -79,10 +109,21 @@ def full(
         tensor([1.5000, 1.5000], dtype=oneflow.float32)
     """
     sizes = sizes_of("full", (size,))
-    return with_grad(_C.full(sizes, fill_value, dtype=dtype, device=device), requires_grad)
+    if isinstance(fill_value, Tensor):
+        dtype = fill_value.dtype if dtype is None else dtype
+        fill_value = fill_value.item()
+    made = _C.full(sizes, fill_value, dtype=dtype, device=device)
+    return placed(made, requires_grad, placement, sbp)
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def zeros(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+) -> Any:
     """A tensor of zeros; see `full`.
 
     Example:
@@ -91,10 +132,23 @@ def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         tensor([[0., 0.],
                 [0., 0.]], dtype=oneflow.float32)
     """
-    return with_grad(_C.zeros(sizes_of("zeros", size), dtype=dtype, device=device), requires_grad)
+    if len(size) == 1 and type(size[0]) in _SIZES:
+        made = _C.zeros(size[0], dtype=dtype, device=device)
+    else:
+        made = _C.zeros(sizes_of("zeros", size), dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Any:
+def ones(
+    *size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+) -> Any:
     """A tensor of ones; see `full`.
 
     Example:
@@ -102,7 +156,13 @@ def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool 
         >>> flow.ones(3)
         tensor([1., 1., 1.], dtype=oneflow.float32)
     """
-    return with_grad(_C.ones(sizes_of("ones", size), dtype=dtype, device=device), requires_grad)
+    if len(size) == 1 and type(size[0]) in _SIZES:
+        made = _C.ones(size[0], dtype=dtype, device=device)
+    else:
+        made = _C.ones(sizes_of("ones", size), dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def like(caller: str, other: Any, dtype: Any, device: Any) -> tuple[Any, Any, Any]:
@@ -114,7 +174,12 @@ def like(caller: str, other: Any, dtype: Any, device: Any) -> tuple[Any, Any, An
 
 
 def empty_like(
-    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    other: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """`empty` with the size, and unless given the dtype and device, of `other`.
 
@@ -124,7 +189,7 @@ def empty_like(
         oneflow.int64
     """
     size, dtype, device = like("empty_like", other, dtype, device)
-    return with_grad(_C.empty(size, dtype=dtype, device=device), requires_grad)
+    return placed(_C.empty(size, dtype=dtype, device=device), requires_grad, placement, sbp)
 
 
 def full_like(
@@ -133,6 +198,8 @@ def full_like(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """`full` with the size, and unless given the dtype and device, of `other`.
 
@@ -142,11 +209,17 @@ def full_like(
         tensor([3., 3.], dtype=oneflow.float32)
     """
     _, dtype, device = like("full_like", other, dtype, device)
-    return with_grad(_C.full_like(other, fill_value, dtype=dtype, device=device), requires_grad)
+    made = _C.full_like(other, fill_value, dtype=dtype, device=device)
+    return placed(made, requires_grad, placement, sbp)
 
 
 def zeros_like(
-    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    other: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """`zeros` with the size, and unless given the dtype and device, of `other`.
 
@@ -155,12 +228,19 @@ def zeros_like(
         >>> flow.zeros_like(flow.ones(2))
         tensor([0., 0.], dtype=oneflow.float32)
     """
-    _, dtype, device = like("zeros_like", other, dtype, device)
-    return with_grad(_C.zeros_like(other, dtype=dtype, device=device), requires_grad)
+    made = _C.zeros_like(other, dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def ones_like(
-    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    other: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """`ones` with the size, and unless given the dtype and device, of `other`.
 
@@ -169,8 +249,116 @@ def ones_like(
         >>> flow.ones_like(flow.arange(2))
         tensor([1, 1], dtype=oneflow.int64)
     """
-    _, dtype, device = like("ones_like", other, dtype, device)
-    return with_grad(_C.ones_like(other, dtype=dtype, device=device), requires_grad)
+    made = _C.ones_like(other, dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
+
+
+def _new(caller: str, other: Any, size: Any) -> tuple[int, ...]:
+    if not isinstance(other, Tensor):
+        raise TypeError(f"[{caller}] expects a Tensor, got {type(other).__name__}")
+    return tuple(other.shape) if size is None else sizes_of(caller, (size,))
+
+
+def new_empty(
+    x: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`empty` with the dtype and device, and without `size` the size, of a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.new_empty(flow.arange(3), (2, 2)).dtype
+        oneflow.int64
+    """
+    sizes = _new("new_empty", x, size)
+    _, dtype, device = like("new_empty", x, dtype, device)
+    return placed(_C.empty(sizes, dtype=dtype, device=device), requires_grad, placement, sbp)
+
+
+def new_full(
+    x: Any,
+    size: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    device: Any = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`full` with the dtype and device of a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.new_full(flow.zeros(1), (2,), 3)
+        tensor([3., 3.], dtype=oneflow.float32)
+    """
+    sizes = _new("new_full", x, size)
+    _, dtype, device = like("new_full", x, dtype, device)
+    return full(sizes, fill_value, dtype=dtype, device=device, requires_grad=requires_grad,
+                placement=placement, sbp=sbp)  # fmt: skip
+
+
+def new_ones(
+    x: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`ones` with the dtype and device, and without `size` the size, of a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.new_ones(flow.arange(3), (2,))
+        tensor([1, 1], dtype=oneflow.int64)
+    """
+    sizes = _new("new_ones", x, size)
+    _, dtype, device = like("new_ones", x, dtype, device)
+    return placed(_C.ones(sizes, dtype=dtype, device=device), requires_grad, placement, sbp)
+
+
+def new_zeros(
+    x: Any,
+    size: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    placement: Any = None,
+    sbp: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """`zeros` with the dtype and device, and without `size` the size, of a tensor.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.new_zeros(flow.arange(3))
+        tensor([0, 0, 0], dtype=oneflow.int64)
+    """
+    sizes = _new("new_zeros", x, size)
+    _, dtype, device = like("new_zeros", x, dtype, device)
+    return placed(_C.zeros(sizes, dtype=dtype, device=device), requires_grad, placement, sbp)
+
+
+def zero_(input: Any) -> Any:
+    """Sets all elements of a tensor to zero, in place.
+
+    Raises:
+        RuntimeError: the tensor is a leaf that requires grad.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.zero_(flow.ones(2))
+        tensor([0., 0.], dtype=oneflow.float32)
+    """
+    return _C.zero_(input)
 
 
 def arange(
@@ -181,11 +369,14 @@ def arange(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """The numbers from `start` on, `step` apart, before `end`; `arange(end)` starts at 0.
 
     Returns:
-        Tensor (ceil((end - start) / step),); int64 if every argument is an int, else float32
+        Tensor (ceil((end - start) / step),); int64 if every argument is an int, else the default
+        dtype
 
     Raises:
         ValueError: `step` is 0, or leads away from `end`.
@@ -197,7 +388,10 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    return with_grad(_C.arange(start, end, step, dtype=dtype, device=device), requires_grad)
+    made = _C.arange(start, end, step, dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def linspace(
@@ -208,11 +402,13 @@ def linspace(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """`steps` numbers from `start` to `end`, both included, at equal distances.
 
     Returns:
-        Tensor (steps,), float32 unless `dtype` says otherwise
+        Tensor (steps,), of the default dtype unless `dtype` says otherwise
 
     Raises:
         ValueError: `steps` is negative.
@@ -224,22 +420,38 @@ def linspace(
         tensor([0.0000, 0.5000, 1.0000], dtype=oneflow.float32)
     """
     (count,) = sizes_of("linspace", (steps,))
-    if count < 0:
-        raise ValueError(f"[linspace] expects steps of at least 0, got {count}")
-    dtype = _oneflow_internal.float32 if dtype is None else dtype
-    # In the steps of NumPy's function, but out of memory that is asked for first.
-    values = _C.arange(0, count, 1, dtype=_oneflow_internal.float64, device=device)
-    start, end = float(start), float(end)
-    if count > 1:
-        step = (end - start) / (count - 1)
-        if step == 0:  # too small for a number, unless the ends are equal
-            values = values.div_(count - 1).mul_(end - start).add_(start)
-        else:
-            values = values.mul_(step).add_(start)
-        values[-1] = end
-    else:
-        values = values.add_(start)
-    return with_grad(values.to(dtype), requires_grad)
+    made = _C.linspace(float(start), float(end), count, dtype=dtype, device=device)
+    return placed(made, requires_grad, placement, sbp)
+
+
+def logspace(
+    start: float,
+    end: float,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+) -> Any:
+    """`base` to the power of each of `linspace(start, end, steps)`.
+
+    Returns:
+        Tensor (steps,), of the default dtype unless `dtype` says otherwise
+
+    Raises:
+        ValueError: `steps` is negative.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.logspace(0, 2, 3)
+        tensor([  1.,  10., 100.], dtype=oneflow.float32)
+    """
+    (count,) = sizes_of("logspace", (steps,))
+    made = _C.logspace(float(start), float(end), count, float(base), dtype=dtype, device=device)
+    return placed(made, requires_grad, placement, sbp)
 
 
 def eye(
@@ -249,6 +461,8 @@ def eye(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """The identity matrix: ones on the diagonal, zeros elsewhere.
 
@@ -257,7 +471,7 @@ def eye(
         m: columns; default `n`
 
     Returns:
-        Tensor (n, m), float32 unless `dtype` says otherwise
+        Tensor (n, m), of the default dtype unless `dtype` says otherwise
 
     Raises:
         ValueError: a size is negative.
@@ -270,14 +484,8 @@ def eye(
                 [0., 1.]], dtype=oneflow.float32)
     """
     rows, columns = sizes_of("eye", (n, n if m is None else m))
-    if rows < 0 or columns < 0:
-        raise ValueError(f"[eye] expects sizes of at least 0, got ({rows}, {columns})")
-    dtype = _oneflow_internal.float32 if dtype is None else dtype
-    values = _C.zeros((rows, columns), dtype=dtype, device=device)
-    ones = min(rows, columns)
-    if ones > 0:
-        values.view(rows * columns)[: ones * (columns + 1) : columns + 1] = 1
-    return with_grad(values, requires_grad)
+    made = _C.eye(rows, columns, dtype=dtype, device=device)
+    return placed(made, requires_grad, placement, sbp)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from oneflow import _oneflow_internal
-from oneflow.framework.creation import like, sizes_of, with_grad
+from oneflow.framework.creation import like, placed, sizes_of
 
 _C = _oneflow_internal._C
-Size = _oneflow_internal.Size
 
 
 def rand(
@@ -23,6 +20,8 @@ def rand(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """Random numbers, uniform in [0, 1).
 
@@ -38,8 +37,8 @@ def rand(
         >>> bool(x.numpy().min() >= 0), bool(x.numpy().max() < 1)
         (True, True)
     """
-    tensor = _C.rand(sizes_of("rand", size), dtype=dtype, device=device, generator=generator)
-    return with_grad(tensor, requires_grad)
+    made = _C.rand(sizes_of("rand", size), dtype=dtype, device=device, generator=generator)
+    return placed(made, requires_grad, placement, sbp)
 
 
 def randn(
@@ -48,6 +47,8 @@ def randn(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """Random numbers of the standard normal distribution.
 
@@ -62,12 +63,37 @@ def randn(
         >>> flow.randn(2, 3).shape
         oneflow.Size([2, 3])
     """
-    tensor = _C.randn(sizes_of("randn", size), dtype=dtype, device=device, generator=generator)
-    return with_grad(tensor, requires_grad)
+    made = _C.randn(sizes_of("randn", size), dtype=dtype, device=device, generator=generator)
+    return placed(made, requires_grad, placement, sbp)
+
+
+def rand_like(
+    other: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    generator: Any = None,
+) -> Any:
+    """`rand` with the size, and unless given the dtype and device, of `other`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.rand_like(flow.zeros(2, 3)).shape
+        oneflow.Size([2, 3])
+    """
+    size, dtype, device = like("rand_like", other, dtype, device)
+    made = _C.rand(size, dtype=dtype, device=device, generator=generator)
+    return placed(made, requires_grad, None, None)
 
 
 def randn_like(
-    other: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    other: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    generator: Any = None,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """`randn` with the size, and unless given the dtype and device, of `other`.
 
@@ -77,26 +103,61 @@ def randn_like(
         oneflow.Size([2, 3])
     """
     size, dtype, device = like("randn_like", other, dtype, device)
-    return randn(size, dtype=dtype, device=device, requires_grad=requires_grad)
+    made = _C.randn(size, dtype=dtype, device=device, generator=generator)
+    return placed(made, requires_grad, placement, sbp)
 
 
-def _uniform_floats(count: int, generator: Any) -> np.ndarray[Any, Any]:
-    """`count` float64 numbers of [0, 1), in host memory."""
-    numbers = _C.rand((count,), dtype=_oneflow_internal.float64, generator=generator)
-    return np.asarray(numbers.numpy())
-
-
-def randint(
-    low: int,
-    high: Any = None,
-    size: Any = None,
-    *,
+def normal(
+    mean: float,
+    std: float,
+    *size: Any,
+    out: Any = None,
     generator: Any = None,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+    **also: Any,
 ) -> Any:
-    """Random integers, uniform in [low, high); `randint(high, size)` starts at 0.
+    """Random numbers of a normal distribution.
+
+    Args:
+        mean, std: numbers; std is not negative
+        out: a tensor of the size to draw into, in place of a new one
+
+    Raises:
+        RuntimeError: std is negative, or `out` is of another size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.normal(5.0, 0.0, size=(2,))
+        tensor([5., 5.], dtype=oneflow.float32)
+    """
+    if set(also) - {"size"}:
+        raise TypeError(f"[normal] got an unexpected keyword {min(set(also) - {'size'})!r}")
+    sizes = sizes_of("normal", (also["size"],) if "size" in also else size)
+    if out is not None:
+        if tuple(out.shape) != sizes:
+            raise RuntimeError(f"[normal] expects out of size {sizes}, got {tuple(out.shape)}")
+        return _C.normal_(out, float(mean), float(std), generator=generator)
+    made = _C.normal(
+        float(mean), float(std), sizes, dtype=dtype, device=device, generator=generator
+    )
+    return placed(made, requires_grad, placement, sbp)
+
+
+def randint(
+    *args: Any,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+    **named: Any,
+) -> Any:
+    """Random integers, uniform in [low, high): `randint(low, high, size)`, `randint(high, size)`.
 
     Args:
         size: a sequence of ints
@@ -106,25 +167,41 @@ def randint(
         Tensor of `size`, int64 unless `dtype` says otherwise
 
     Raises:
-        ValueError: `high` is not above `low`, or they are 2**53 or more apart.
+        RuntimeError: `high` is not above `low`.
+        TypeError: an argument is no integer.
 
     Example:
         >>> import oneflow as flow
         >>> set(flow.randint(2, 4, (50,)).tolist()) == {2, 3}
         True
     """
-    if size is None:
-        low, high, size = 0, low, high
-    if not isinstance(size, (tuple, list)):
-        raise TypeError(f"[randint] expects a size in a tuple or list, got {size!r}")
-    low, high = sizes_of("randint", (low, high))
-    if not 0 < high - low < 2**53:
-        raise ValueError(f"[randint] expects low < high < low + 2**53, got {low} and {high}")
-    sizes = sizes_of("randint", (tuple(size),))
-    values = low + np.floor(_uniform_floats(Size(sizes).numel(), generator) * (high - low))
-    dtype = _oneflow_internal.int64 if dtype is None else dtype
-    integers = values.astype(np.int64).reshape(sizes)
-    return with_grad(_oneflow_internal.tensor(integers, dtype=dtype, device=device), requires_grad)
+    made = _C.randint(*args, dtype=dtype, device=device, generator=generator, **named)
+    return placed(made, requires_grad, placement, sbp)
+
+
+def randint_like(
+    input: Any,
+    low: int,
+    high: int | None = None,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
+) -> Any:
+    """`randint` with the size, and unless given the dtype and device, of `input`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.randint_like(flow.zeros(2), 3, 4)
+        tensor([3., 3.], dtype=oneflow.float32)
+    """
+    low, high = (0, low) if high is None else (low, high)
+    size, dtype, device = like("randint_like", input, dtype, device)
+    made = _C.randint(low, high, size, dtype=dtype, device=device, generator=generator)
+    return placed(made, requires_grad, placement, sbp)
 
 
 def randperm(
@@ -134,6 +211,8 @@ def randperm(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """The numbers 0 to n - 1 in random order.
 
@@ -144,7 +223,7 @@ def randperm(
         Tensor (n,), int64 unless `dtype` says otherwise
 
     Raises:
-        ValueError: `n` is negative.
+        ValueError: `n` is negative, or 2**31 or more.
 
     Example:
         >>> import oneflow as flow
@@ -152,8 +231,5 @@ def randperm(
         [0, 1, 2, 3]
     """
     (count,) = sizes_of("randperm", (n,))
-    if count < 0:
-        raise ValueError(f"[randperm] expects n of at least 0, got {count}")
-    order = np.argsort(_uniform_floats(count, generator), kind="stable").astype(np.int64)
-    dtype = _oneflow_internal.int64 if dtype is None else dtype
-    return with_grad(_oneflow_internal.tensor(order, dtype=dtype, device=device), requires_grad)
+    made = _C.randperm(count, generator=generator, dtype=dtype, device=device)
+    return placed(made, requires_grad, placement, sbp)

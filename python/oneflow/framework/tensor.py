@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.framework import creation
+from oneflow.framework import creation, global_tensor, tensor_more
 from oneflow.framework.dtype import DTYPES, is_floating_point
 from oneflow.framework.tensor_str import tensor_repr
+from oneflow.framework.type_tensor import dtype_of_type
 
 _C = _oneflow_internal._C
 Tensor = _oneflow_internal.Tensor
@@ -203,7 +204,7 @@ def type_(self: Any, dtype: Any = None) -> Any:
         ('oneflow.FloatTensor', oneflow.int64)
     """
     if dtype is not None:
-        return to(self, dtype)
+        return to(self, dtype_of_type(dtype) or dtype)
     prefixes = {
         "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
         "int64": "Long", "float16": "Half", "bfloat16": "BFloat16", "float32": "Float",
@@ -214,7 +215,13 @@ def type_(self: Any, dtype: Any = None) -> Any:
 
 
 def new_tensor(
-    self: Any, data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    self: Any,
+    data: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    placement: Any = None,
+    sbp: Any = None,
 ) -> Any:
     """A tensor of `data` with the dtype and device of this one, unless given.
 
@@ -225,17 +232,27 @@ def new_tensor(
     """
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device
-    return _oneflow_internal.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+    if placement is None:
+        placement, sbp = getattr(self, "_placement", None), sbp or getattr(self, "_sbp", None)
+    made = _oneflow_internal.tensor(data, dtype=dtype, device=device)
+    return creation.placed(made, requires_grad, placement, sbp)
 
 
 def _new(maker: Any) -> Any:
-    def method(self: Any, *size: Any, dtype: Any = None, device: Any = None,
-               requires_grad: bool = False) -> Any:  # fmt: skip
+    def method(self: Any, *size: Any, dtype: Any = None, device: Any = None, placement: Any = None,
+               sbp: Any = None, requires_grad: bool = False, **named: Any) -> Any:  # fmt: skip
+        if "size" in named:
+            size = (named.pop("size"), *size)
+        if placement is None:
+            placement, sbp = getattr(self, "_placement", None), sbp or getattr(self, "_sbp", None)
         return maker(
             *size,
             dtype=self.dtype if dtype is None else dtype,
             device=self.device if device is None else device,
             requires_grad=requires_grad,
+            placement=placement,
+            sbp=sbp,
+            **named,
         )
 
     method.__name__ = f"new_{maker.__name__}"
@@ -303,13 +320,16 @@ def reduce_(self: Any, protocol: Any = None) -> Any:
             "[pickle] expects a tensor without history, got a result that autograd "
             f"recorded ({_shape(self)}); send its detach() instead"
         )
-    values = _C.copy(self.detach()).numpy()
-    return rebuild, (type(self), values, self.requires_grad)
+    # NumPy has no bfloat16.
+    short = self.dtype == _oneflow_internal.bfloat16
+    values = _C.copy(self.detach()) if not short else _C.cast(self.detach(), DTYPES["float32"])
+    parts = (type(self), values.numpy(), self.requires_grad, "bfloat16" if short else None)
+    return (rebuild, parts, self.__dict__) if self.__dict__ else (rebuild, parts)
 
 
-def rebuild(cls: type, values: Any, requires_grad: bool) -> Any:
+def rebuild(cls: type, values: Any, requires_grad: bool, dtype: str | None = None) -> Any:
     """The tensor that `pickle` sent."""
-    tensor = _oneflow_internal.tensor(values)
+    tensor = _oneflow_internal.tensor(values, dtype=None if dtype is None else DTYPES[dtype])
     tensor = tensor if cls is Tensor else cls(tensor)
     tensor.requires_grad = requires_grad
     return tensor
@@ -352,6 +372,8 @@ def register_methods() -> None:
     for maker in (creation.empty, creation.full, creation.ones, creation.zeros):
         methods[f"new_{maker.__name__}"] = _new(maker)
     methods.update(_casts())
+    methods.update(tensor_more.methods())
+    methods.update(global_tensor.methods())
     methods["unfold"] = vars(Tensor)["unfold_tensor"]
     for name, method in methods.items():
         setattr(Tensor, name, method)

@@ -14,14 +14,16 @@ Maybe<void> Run(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<LinspaceAttrs>();
   const int64_t count = call.outputs[0].Count();
   const double width = attrs.end - attrs.start;
-  const double step = count > 1 ? width / static_cast<double>(count - 1) : 0.0;
-  // From the nearer end, so that both are met exactly.
+  const auto steps = static_cast<double>(count - 1);
+  const double step = count > 1 ? width / steps : 0.0;
+  // As numpy's function computes them. A step too small for a number is multiplied first.
+  const bool tiny = step == 0.0 && width != 0.0;
   const auto make = [&](double* values, int64_t at, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
-      const int64_t k = at + i;
-      values[i] = k < (count + 1) / 2 ? attrs.start + static_cast<double>(k) * step
-                                      : attrs.end - static_cast<double>(count - 1 - k) * step;
+      const auto k = static_cast<double>(at + i);
+      values[i] = (tiny ? k / steps * width : k * step) + attrs.start;
     }
+    if (at + n == count && count > 1) { values[n - 1] = attrs.end; }
     if (!attrs.has_base) { return; }
     for (int64_t i = 0; i < n; ++i) { values[i] = std::pow(attrs.base, values[i]); }
   };

@@ -1,0 +1,47 @@
+"""Where the names of `oneflow` live that are loaded at their first use.
+
+A name that no program asks for costs nothing at the import.
+"""
+
+from __future__ import annotations
+
+# Submodules, and (under other names) modules that are found elsewhere.
+MODULES = {
+    name: f"oneflow.{name}"
+    for name in (
+        "amp", "asyncs", "autograd", "comm", "cpu", "cuda", "distributed", "distributions", "env",
+        "framework", "hub", "jit", "linalg", "mock_torch", "multiprocessing", "nn", "optim", "sbp",
+        "special", "test_utils", "unittest", "utils", "version",
+    )
+} | {"env_util": "oneflow.framework.env_util"}  # fmt: skip
+
+_OF_MODULES = {
+    "oneflow.framework.serialization": ("save", "load"),
+    "oneflow.framework.global_tensor": (
+        "placement", "to_global", "to_local", "local_to_global", "global_to_global",
+    ),
+    "oneflow.framework.type_tensor": (
+        "set_default_dtype", "get_default_dtype", "set_default_tensor_type",
+    ),
+    "oneflow.framework.window": ("hann_window", "hamming_window", "blackman_window", "stft"),
+    "oneflow.framework.deprecate": ("is_deprecated", "oneflow_deprecate"),
+    "oneflow.framework.broadcast": ("broadcast_shapes", "broadcast_tensors", "meshgrid"),
+    "oneflow.jit": ("script", "ignore"),
+    "oneflow.amp": (
+        "autocast", "autocast_decorator", "is_autocast_enabled", "set_autocast_enabled",
+        "get_autocast_cpu_dtype", "set_autocast_cpu_dtype", "get_autocast_gpu_dtype",
+        "set_autocast_gpu_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
+        "clear_autocast_cache",
+    ),
+    "oneflow.nn.functional": (
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "softmax",
+        "log_softmax", "gelu", "mish", "selu", "silu", "softplus", "softshrink", "softsign",
+        "threshold", "quick_gelu", "deform_conv2d",
+    ),
+}  # fmt: skip
+
+NAMES = {name: module for module, names in _OF_MODULES.items() for name in names}
+TYPES = (
+    "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
+    "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
+)  # fmt: skip
