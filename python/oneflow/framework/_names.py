@@ -34,9 +34,7 @@ _OF_MODULES = {
         "clear_autocast_cache",
     ),
     "oneflow.nn.functional": (
-        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "softmax",
-        "log_softmax", "gelu", "mish", "selu", "silu", "softplus", "softshrink", "softsign",
-        "threshold", "quick_gelu", "deform_conv2d",
+        "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "deform_conv2d",
     ),
 }  # fmt: skip
 

@@ -17,7 +17,7 @@ Maybe<void> Run(const KernelCall& call) {
   const auto steps = static_cast<double>(count - 1);
   const double step = count > 1 ? width / steps : 0.0;
   // As numpy's function computes them. A step too small for a number is multiplied first.
-  const bool tiny = step == 0.0 && width != 0.0;
+  const bool tiny = count > 1 && step == 0.0 && width != 0.0;
   const auto make = [&](double* values, int64_t at, int64_t n) {
     for (int64_t i = 0; i < n; ++i) {
       const auto k = static_cast<double>(at + i);
