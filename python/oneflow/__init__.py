@@ -73,6 +73,7 @@ from oneflow.autograd.autograd_mode import (  # noqa: E402
     no_grad,
     set_grad_enabled,
 )
+from oneflow.framework import type_tensor  # noqa: E402
 from oneflow.framework.creation import (  # noqa: E402
     arange,
     as_tensor,
@@ -119,7 +120,6 @@ from oneflow.framework.random import (  # noqa: E402
     randperm,
 )
 from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
-from oneflow.framework import type_tensor  # noqa: E402
 from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
 
 _sys.modules[__name__].__dict__.update(

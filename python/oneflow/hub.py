@@ -143,7 +143,9 @@ def download_url_to_file(
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as part:
         try:
-            with urllib.request.urlopen(urllib.request.Request(url, headers=_headers(url))) as reply:
+            with urllib.request.urlopen(
+                urllib.request.Request(url, headers=_headers(url))
+            ) as reply:
                 while chunk := reply.read(READ_DATA_CHUNK):
                     digest.update(chunk)
                     part.write(chunk)
@@ -245,7 +247,9 @@ def _entry(caller: str, module: Any, name: str) -> Any:
     needed = getattr(module, VAR_DEPENDENCY, [])
     missing = [one for one in needed if importlib.util.find_spec(one) is None]
     if missing:
-        raise RuntimeError(f"[{caller}] expects the modules {', '.join(missing)}; install them first")
+        raise RuntimeError(
+            f"[{caller}] expects the modules {', '.join(missing)}; install them first"
+        )
     function = getattr(module, name, None)
     if not callable(function):
         raise RuntimeError(f"[{caller}] expects an entry point, got {name!r}, which is none")

@@ -138,9 +138,8 @@ void BindRuntime(py::module_& m) {
     }
     Unwrap(functional::SetDefaultDtype(DtypeValue(dtype.ptr())));
   });
-  m.def("get_default_dtype", [] {
-    return py::reinterpret_borrow<py::object>(DtypeObject(functional::DefaultDtype()));
-  });
+  m.def("get_default_dtype",
+        [] { return py::reinterpret_borrow<py::object>(DtypeObject(functional::DefaultDtype())); });
   m.def("set_num_threads", &SetNumThreads);
   m.def("get_num_threads", &cpu::NumThreads);
   m.def("manual_seed", [](py::int_ seed) {

@@ -237,8 +237,8 @@ PyObject* MakeGlobal(PyObject* tensor, PyObject* placement, PyObject* sbp) {
 }
 
 PyObject* MakeTensor(PyObject*, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"data",       "dtype", "device",     "requires_grad", "placement",
-                                "sbp",        "pin_memory", nullptr};
+  static const char* names[] = {"data",      "dtype", "device",     "requires_grad",
+                                "placement", "sbp",   "pin_memory", nullptr};
   PyObject* data = nullptr;
   PyObject* dtype = Py_None;
   PyObject* device = Py_None;

@@ -185,7 +185,9 @@ def send(input: Any, dst: int, send_meta: bool = True) -> None:
     raise NotImplementedError(f"[send] expects another rank, got {dst}: ranks cannot talk yet")
 
 
-def recv(src: int, shape: Any = None, dtype: Any = None, device: Any = None, out: Any = None) -> Any:
+def recv(
+    src: int, shape: Any = None, dtype: Any = None, device: Any = None, out: Any = None
+) -> Any:
     """Receives a tensor from another rank.
 
     Raises:

@@ -34,12 +34,18 @@ class Categorical(Distribution):
             raise ValueError("[Categorical] expects a tensor of at least one dim, got ()")
         if probs is not None:
             self.probs = probs / probs.sum(-1, True)
-            self.logits = flow.log(self.probs.clamp(flow.finfo(probs.dtype).eps))
         else:
-            self.logits = flow.log_softmax(logits, -1)
             self.probs = flow.softmax(logits, -1)
+        self._given_logits = logits
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], (), validate_args)
+
+    @property
+    def logits(self) -> Any:
+        """The logarithms of the probabilities; of 0, that of the smallest step above it."""
+        if self._given_logits is not None:
+            return flow.log_softmax(self._given_logits, -1)
+        return flow.log(self.probs.clamp(flow.finfo(self.probs.dtype).eps))
 
     def sample(self, sample_shape: Any = ()) -> Any:
         """Draws categories: int64 of shape sample_shape + batch_shape."""

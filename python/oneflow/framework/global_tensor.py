@@ -281,7 +281,9 @@ def to_global(
     where = placement if placement is not None else getattr(input, "_placement", None)
     how = sbp if sbp is not None else getattr(input, "_sbp", None)
     if where is None or how is None:
-        raise ValueError("[to_global] expects placement and sbp for a local tensor, got one or none")
+        raise ValueError(
+            "[to_global] expects placement and sbp for a local tensor, got one or none"
+        )
     check_one_rank("to_global", where)
     sbps = as_sbps("to_global", where, how, input.ndim)
     if input.device.type != where.type:
@@ -319,7 +321,9 @@ def local_to_global(
         (oneflow.sbp.broadcast,)
     """
     if is_global(input):
-        raise RuntimeError(f"[local_to_global] expects a local tensor, got one on {input._placement}")
+        raise RuntimeError(
+            f"[local_to_global] expects a local tensor, got one on {input._placement}"
+        )
     return to_global(input, placement, sbp, None, check_meta, copy)
 
 

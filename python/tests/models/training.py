@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from tests.models.networks import NETWORKS
 
 STEPS = 20
