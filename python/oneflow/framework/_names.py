@@ -27,12 +27,7 @@ _OF_MODULES = {
     "oneflow.framework.deprecate": ("is_deprecated", "oneflow_deprecate"),
     "oneflow.framework.broadcast": ("broadcast_shapes", "broadcast_tensors", "meshgrid"),
     "oneflow.jit": ("script", "ignore"),
-    "oneflow.amp": (
-        "autocast", "autocast_decorator", "is_autocast_enabled", "set_autocast_enabled",
-        "get_autocast_cpu_dtype", "set_autocast_cpu_dtype", "get_autocast_gpu_dtype",
-        "set_autocast_gpu_dtype", "is_autocast_cache_enabled", "set_autocast_cache_enabled",
-        "clear_autocast_cache",
-    ),
+    "oneflow.amp.autocast_mode": ("autocast", "autocast_decorator"),
     "oneflow.nn.functional": (
         "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "deform_conv2d",
     ),
