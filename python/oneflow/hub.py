@@ -1,7 +1,7 @@
 """Models from repositories: a folder or a GitHub repository with a `hubconf.py`.
 
-A public function of `hubconf.py` is an entry point; its list `dependencies` names modules that must be
-there. Running an entry point runs the repository's code.
+A public function of `hubconf.py` is an entry point; its list `dependencies` names modules that must
+be there. Running an entry point runs the repository's code.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def list(github: str, force_reload: bool = False, source: str = "github") -> Any
         >>> import oneflow as flow, tempfile, pathlib
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = pathlib.Path(folder, "hubconf.py").write_text("def model(): return 3")
-        ...     flow.hub.list(folder, source="local"), flow.hub.load(folder, "model", source="local")
+        ...     names = flow.hub.list(folder, source="local")
+        ...     names, flow.hub.load(folder, "model", source="local")
         (['model'], 3)
     """
     module = _hubconf(_folder("list", github, source, force_reload))
@@ -152,8 +153,8 @@ def download_url_to_file(
             part.close()
             if hash_prefix and not digest.hexdigest().startswith(hash_prefix):
                 raise RuntimeError(
-                    f"[download_url_to_file] expects a SHA-256 that begins with {hash_prefix!r}, got "
-                    f"{digest.hexdigest()!r}"
+                    f"[download_url_to_file] expects a SHA-256 that begins with {hash_prefix!r}, "
+                    f"got {digest.hexdigest()!r}"
                 )
             os.replace(part.name, target)
         finally:

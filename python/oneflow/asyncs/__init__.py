@@ -1,7 +1,7 @@
 """Threads of the runtime that a program may name.
 
-OneFlow lets a program say which thread of the runtime issues its ops. Here ops run in the order of their
-device's stream whatever thread they are given to, so a name changes nothing but who is named.
+OneFlow lets a program say which thread of the runtime issues its ops. Here ops run in the order of
+their device's stream whatever thread they are given to, so a name changes nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Communication between ranks.
 
-A process that was started alone is the only rank, and these functions do what they say for one. With
-several ranks they raise NotImplementedError.
+A process that was started alone is the only rank, and these functions do what they say for one.
+With several ranks they raise NotImplementedError.
 """
 
 from oneflow.comm.comm_ops import (

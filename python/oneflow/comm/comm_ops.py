@@ -1,4 +1,4 @@
-"""The functions of `oneflow.comm`: collective operations on local tensors, in place as OneFlow's."""
+"""The functions of `oneflow.comm`: collective operations on local tensors."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Global tensors: one tensor over the ranks of a placement.
 
-With the one rank that a process knows today, a global tensor is its local tensor, with a placement and
-an sbp beside it. What would need another rank raises NotImplementedError.
+With the one rank that a process knows today, a global tensor is its local tensor, with a placement
+and an sbp beside it. What would need another rank raises NotImplementedError.
 
     >>> import oneflow as flow
     >>> x = flow.ones(2, placement=flow.placement("cpu", ranks=[0]), sbp=flow.sbp.broadcast)

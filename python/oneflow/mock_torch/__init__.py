@@ -1,5 +1,6 @@
-"""Lets programs written for PyTorch run on OneFlow: between `enable()` and `disable()`, `import torch`
-gives OneFlow's modules.
+"""Lets programs written for PyTorch run on OneFlow.
+
+Between `enable()` and `disable()`, `import torch` gives OneFlow's modules.
 
     >>> import oneflow.mock_torch as mock
     >>> with mock.enable():
@@ -7,8 +8,9 @@ gives OneFlow's modules.
     ...     torch.ones(2).dtype
     oneflow.float32
 
-Each of the two modes has its own modules called `torch...`: they are exchanged in `sys.modules`, and in
-the global names of the module that switches. Both may be used as functions or in a `with` statement.
+Each of the two modes has modules of its own called `torch...`: they are exchanged in `sys.modules`,
+and in the global names of the module that switches. Both may be used as functions or in a `with`
+statement.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 
 class ProcessException(Exception):
@@ -91,7 +91,7 @@ class ProcessContext:
         ready = multiprocessing.connection.wait(list(self.sentinels), timeout)
         failed = None
         for sentinel in ready:
-            index = self.sentinels.pop(int(sentinel))  # type: ignore[call-overload]
+            index = self.sentinels.pop(cast(int, sentinel))
             self.processes[index].join()
             if self.processes[index].exitcode != 0 and failed is None:
                 failed = index
