@@ -305,6 +305,21 @@ def cross_entropy_prob(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor: ...
+def ctc_greedy_decoder(
+    log_probs: Tensor,
+    input_lengths: Tensor,
+    merge_repeated: bool = True,
+) -> tuple[Tensor, Tensor]: ...
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    max_target_length: int,
+    blank: int = 0,
+    zero_infinity: bool = False,
+    reduction: str = "mean",
+) -> Tensor: ...
 def cummax(input: Tensor, dim: int) -> ValuesIndices: ...
 def cummin(input: Tensor, dim: int) -> ValuesIndices: ...
 def cumprod(input: Tensor, dim: int, *, dtype: dtype | None = None) -> Tensor: ...
@@ -375,8 +390,39 @@ def divide(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def divide(input: Tensor, other: Number) -> Tensor: ...
 def dot(input: Tensor, other: Tensor) -> Tensor: ...
+def dropout(
+    input: Tensor,
+    p: float = 0.5,
+    training: bool = True,
+    inplace: bool = False,
+    generator: Generator | None = None,
+    *,
+    addend: Tensor | None = None,
+) -> Tensor: ...
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor: ...
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor: ...
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor: ...
 def dstack(tensors: Sequence[Tensor]) -> Tensor: ...
 def einsum(equation: str, operands: Sequence[Tensor]) -> Tensor: ...
+def embedding(
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int | None = None,
+    scale_grad_by_freq: bool = False,
+) -> Tensor: ...
+def embedding_backward(
+    grad: Tensor,
+    indices: Tensor,
+    shape: Sequence[int] | int,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Tensor: ...
+def embedding_renorm_(
+    weight: Tensor,
+    indices: Tensor,
+    max_norm: float,
+    norm_type: float = 2.0,
+) -> Tensor: ...
 @overload
 def empty(
     size: Sequence[int] | int,
