@@ -1,4 +1,5 @@
 // The kernels of convolution against their reference: random geometries, layouts and dtypes.
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,7 @@ Window PickWindow(Rng* rng, int64_t longest) {
 Case PickCase(Rng* rng) {
   Case c;
   const int spatial = static_cast<int>(Pick(rng, 1, 3));
-  const bool depthwise = OneIn(rng, 5);
+  const bool depthwise = OneIn(rng, 3);
   const int64_t groups = depthwise ? 16 : OneIn(rng, 3) ? Pick(rng, 2, 3) : 1;
   const int64_t in = depthwise ? 1 : OneIn(rng, 2) ? 16 : Pick(rng, 1, 5);
   const int64_t out = depthwise ? 1 : OneIn(rng, 2) ? 16 : Pick(rng, 1, 5);
@@ -92,10 +93,7 @@ double Tolerance(DataType dtype, int64_t terms) {
   }
 }
 
-struct Counts {
-  int onednn = 0;
-  int gemm = 0;
-};
+using Counts = std::map<std::string, int>;  // how often each kind of kernel ran
 
 void ExpectSameAsReference(const std::string& op, const Arrays& in, const HostArray& blank,
                            const Case& c, Counts* counts) {
@@ -103,11 +101,12 @@ void ExpectSameAsReference(const std::string& op, const Arrays& in, const HostAr
   CHECK_JUST(Call((op + ".cpu.reference").c_str(), in, {&want}, &c.attrs));
   for (const Config& config : AllConfigs()) {
     const ScopedIsa isa(config.isa);
-    for (const char* kind : {".cpu.gemm", ".cpu.onednn"}) {
+    for (const char* kind : {".cpu.gemm", ".cpu.onednn", ".cpu.depthwise"}) {
       const std::string kernel = op + kind;
       HostArray got = blank;
+      if (FindKernel(kernel.c_str()) == nullptr) { continue; }  // no depthwise weight gradient
       if (Refusal(kernel.c_str(), in, {&got}, &c.attrs) != nullptr) { continue; }
-      ++(kernel.find("onednn") != std::string::npos ? counts->onednn : counts->gemm);
+      ++(*counts)[kind];
       CHECK_JUST(Call(kernel.c_str(), in, {&got}, &c.attrs, config.threads));
       ASSERT_EQ(Difference(got, want, Tolerance(blank.dtype(), c.terms)), "")
           << kernel << " " << IsaName(config.isa) << " " << DataTypeName(blank.dtype()) << " src "
@@ -123,7 +122,7 @@ const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kFloat, DataT
 TEST(Convolution, AgreesWithReference) {
   Rng rng(11);
   Counts counts;
-  for (int trial = 0; trial < 120; ++trial) {
+  for (int trial = 0; trial < 90; ++trial) {
     const DataType dtype = PickDtype(&rng, kDtypes);
     const Case c = PickCase(&rng);
     HostArray src = PickArray(&rng, dtype, c.src);
@@ -142,8 +141,40 @@ TEST(Convolution, AgreesWithReference) {
                           &counts);
     if (HasFatalFailure()) { return; }
   }
-  EXPECT_GT(counts.onednn, 300);
-  EXPECT_GT(counts.gemm, 600);
+  EXPECT_GT(counts[".cpu.onednn"], 150);
+  EXPECT_GT(counts[".cpu.gemm"], 500);
+  EXPECT_GT(counts[".cpu.depthwise"], 10);
+}
+
+// Channels enough for every layout that oneDNN is given.
+TEST(Convolution, ManyChannels) {
+  Rng rng(14);
+  Counts counts;
+  for (int64_t kernel : {1, 3}) {
+    for (int64_t stride : {1, 2}) {
+      Case c;
+      const int64_t padding = kernel / 2;
+      const int64_t out = (14 + 2 * padding - kernel) / stride + 1;
+      c.src = {1, 256, 14, 14};
+      c.weight = {8, 256, kernel, kernel};
+      c.dst = {1, 8, out, out};
+      c.attrs.stride = SpatialList(Dims{stride, stride});
+      c.attrs.padding = SpatialList(Dims{padding, padding});
+      c.attrs.dilation = SpatialList(Dims{1, 1});
+      c.terms = 256 * kernel * kernel;
+      HostArray src(DataType::kFloat, c.src);
+      HostArray weight(DataType::kFloat, c.weight);
+      HostArray dst(DataType::kFloat, c.dst);
+      for (HostArray* array : {&src, &weight, &dst}) { array->Fill(&rng, false); }
+      ExpectSameAsReference("convolution", {&src, &weight}, HostArray(DataType::kFloat, c.dst), c,
+                            &counts);
+      ExpectSameAsReference("convolution_input_grad", {&dst, &weight},
+                            HostArray(DataType::kFloat, c.src), c, &counts);
+      ExpectSameAsReference("convolution_weight_grad", {&dst, &src},
+                            HostArray(DataType::kFloat, c.weight), c, &counts);
+    }
+  }
+  EXPECT_GT(counts[".cpu.onednn"], 40);
 }
 
 // More columns than are made at a time.
@@ -166,7 +197,7 @@ TEST(Convolution, ManyColumns) {
                         HostArray(DataType::kDouble, c.src), c, &counts);
   ExpectSameAsReference("convolution_weight_grad", {&dst, &src},
                         HostArray(DataType::kDouble, c.weight), c, &counts);
-  EXPECT_EQ(counts.onednn, 0);
+  EXPECT_EQ(counts[".cpu.onednn"], 0);
 }
 
 // The comparison sees one wrong element.

@@ -53,28 +53,46 @@ Attributes MakeAttributes(bool accumulates) {
 
 // ---- how a problem is best given to oneDNN ------------------------------------------------------
 
-// Activations as they lie, where oneDNN's kernels for that layout win over its favourite layout and
-// the reorders that this costs. Measured on the convolutions of ResNet-50 (decision 0001 and after):
-// kernels of one pixel on plain images are matrix products that need no other layout.
-bool KeepsLayout(const ConvProblem& p) {
-  const ConvGeometry& g = p.geometry;
-  if (p.src != p.dst || p.dtype != DataType::kFloat || g.groups != 1) { return false; }
-  if (p.src == ConvLayout::kChannelsLast) { return true; }
-  const bool pointwise = g.IsPointwise();
-  switch (p.kind) {
-    case ConvKind::kForward: return pointwise && g.HasUnitStride() && g.OutPixels() >= 196;
-    case ConvKind::kInputGrad:
-      if (g.in_channels <= 4) { return true; }
-      return pointwise && g.InPixels() >= (g.HasUnitStride() ? 400 : 784);
-    case ConvKind::kWeightGrad: return pointwise;
+// The layout of the activations inside: what oneDNN favours (blocked), what they have, or channels
+// last. The latter two where they win over the first, the reorders that each costs included; measured
+// on the convolutions of ResNet-50 (decision 0001 and after). Kernels of one pixel on plain images
+// are matrix products that need no other layout.
+enum class Inside { kFavourite, kAsGiven, kChannelsLast };
+
+Inside ForwardLayout(const ConvGeometry& g) {
+  if (g.IsPointwise()) {
+    return g.HasUnitStride() && g.OutPixels() >= 196 ? Inside::kAsGiven : Inside::kFavourite;
   }
-  return false;
+  const bool deep = g.in_channels >= (g.HasUnitStride() ? 128 : 256);
+  return deep ? Inside::kChannelsLast : Inside::kFavourite;
+}
+
+Inside InputGradLayout(const ConvGeometry& g) {
+  if (g.in_channels <= 4) { return Inside::kAsGiven; }
+  if (g.IsPointwise()) {
+    const bool large = g.InPixels() >= (g.HasUnitStride() ? 400 : 784);
+    return large ? Inside::kAsGiven : Inside::kFavourite;
+  }
+  const bool deep = g.in_channels >= 128 && g.HasUnitStride();
+  return deep ? Inside::kChannelsLast : Inside::kFavourite;
+}
+
+Inside LayoutFor(const ConvProblem& p) {
+  const ConvGeometry& g = p.geometry;
+  if (p.src != p.dst || p.dtype != DataType::kFloat || g.groups != 1) { return Inside::kFavourite; }
+  if (p.src == ConvLayout::kChannelsLast) { return Inside::kAsGiven; }
+  switch (p.kind) {
+    case ConvKind::kForward: return ForwardLayout(g);
+    case ConvKind::kInputGrad: return InputGradLayout(g);
+    case ConvKind::kWeightGrad: break;
+  }
+  return g.IsPointwise() ? Inside::kAsGiven : Inside::kFavourite;
 }
 
 // The gradient of a pointwise kernel: one product of matrices for each image, added up.
 bool IsProductOfImages(const ConvProblem& p) {
-  return p.kind == ConvKind::kWeightGrad && KeepsLayout(p) && p.geometry.HasUnitStride() &&
-         p.src == ConvLayout::kPlain && p.geometry.batch <= 64;
+  return p.kind == ConvKind::kWeightGrad && LayoutFor(p) == Inside::kAsGiven &&
+         p.geometry.HasUnitStride() && p.src == ConvLayout::kPlain && p.geometry.batch <= 64;
 }
 
 // ---- descriptors --------------------------------------------------------------------------------
@@ -162,11 +180,14 @@ PrimitiveDesc IfFast(dnnl_primitive_desc_t desc) {
   return std::strncmp(info, "ref", 3) == 0 ? nullptr : std::move(made);
 }
 
-PrimitiveDesc MakePrimitiveDesc(const ConvProblem& p, bool keeps_layout) {
+PrimitiveDesc MakePrimitiveDesc(const ConvProblem& given, Inside inside) {
+  ConvProblem p = given;
+  if (inside == Inside::kChannelsLast) { p.src = p.dst = ConvLayout::kChannelsLast; }
+  const bool any = inside == Inside::kFavourite;
   const Attributes attr = MakeAttributes(false);
-  const MemoryDesc src = MakeDesc(p, kSrc, !keeps_layout);
+  const MemoryDesc src = MakeDesc(p, kSrc, any);
   const MemoryDesc weight = MakeDesc(p, kWeight, true);
-  const MemoryDesc dst = MakeDesc(p, kDst, !keeps_layout);
+  const MemoryDesc dst = MakeDesc(p, kDst, any);
   const MemoryDesc bias = p.has_bias ? MakeDesc(p, kBias, false) : nullptr;
   if (attr == nullptr || src == nullptr || weight == nullptr || dst == nullptr) { return nullptr; }
   const Windows w = WindowsOf(p.geometry);
@@ -292,8 +313,8 @@ bool OnednnConv::AddReorder(const dnnl_memory_desc* from_desc, dnnl_memory_t fro
 }
 
 bool OnednnConv::CreateConvolution(const ConvProblem& p) {
-  PrimitiveDesc desc = KeepsLayout(p) ? MakePrimitiveDesc(p, true) : nullptr;
-  if (desc == nullptr) { desc = MakePrimitiveDesc(p, false); }
+  PrimitiveDesc desc = MakePrimitiveDesc(p, LayoutFor(p));
+  if (desc == nullptr) { desc = MakePrimitiveDesc(p, Inside::kFavourite); }
   if (desc == nullptr) { return false; }
   const int result = ResultRole(p.kind);
   MemoryDesc given[3];
