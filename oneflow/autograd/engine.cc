@@ -36,12 +36,12 @@ Maybe<TensorPtr> RootGradient(const TensorPtr& root, const TensorPtr& given) {
     }
     return GetGradientOps().ones_like(root);
   }
-  if (given->shape() != root->shape() || given->dtype() != root->dtype()) {
+  if (given->shape() != root->shape()) {
     return RuntimeError("[backward] expects a gradient of shape {} and dtype {}, got {} and {}",
                         root->shape(), DataTypeName(root->dtype()), given->shape(),
                         DataTypeName(given->dtype()));
   }
-  return given;
+  return given->dtype() == root->dtype() ? given : GetGradientOps().cast(given, root->dtype());
 }
 
 }  // namespace

@@ -109,6 +109,7 @@ struct GradientOps {
   Maybe<void> (*add_in_place)(const TensorPtr& target, const TensorPtr& b) = nullptr;
   Maybe<TensorPtr> (*clone)(const TensorPtr& t) = nullptr;
   Maybe<TensorPtr> (*ones_like)(const TensorPtr& t) = nullptr;
+  Maybe<TensorPtr> (*cast)(const TensorPtr& t, DataType dtype) = nullptr;
   Maybe<bool> (*has_nan)(const TensorPtr& t) = nullptr;  // of a floating dtype; waits
 };
 void SetGradientOps(const GradientOps& ops);

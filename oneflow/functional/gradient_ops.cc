@@ -53,7 +53,7 @@ Maybe<TensorPtr> PutPart(const TensorPtr& dy, const TensorPtr& part, const Tenso
 const bool registered = [] {
   SetCast(&cast);
   SetViewOps(ViewOps{&TakeView, &PutPart});
-  SetGradientOps(GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &HasNan});
+  SetGradientOps(GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &cast, &HasNan});
   return true;
 }();
 

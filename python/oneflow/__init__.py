@@ -33,6 +33,7 @@ from oneflow._oneflow_internal import (  # noqa: E402
     default_generator,
     device,
     dtype,
+    from_dlpack,
     from_numpy,
     get_autocast_cpu_dtype,
     get_autocast_gpu_dtype,
@@ -45,6 +46,7 @@ from oneflow._oneflow_internal import (  # noqa: E402
     set_autocast_gpu_dtype,
     set_num_threads,
     tensor,
+    to_dlpack,
 )
 from oneflow._version import __version__  # noqa: E402
 from oneflow.framework import _names, _report  # noqa: E402
@@ -119,6 +121,7 @@ from oneflow.framework.random import (  # noqa: E402
     randn_like,
     randperm,
 )
+from oneflow.framework.slices import slice, slice_update  # noqa: E402
 from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
 from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
 

@@ -135,6 +135,15 @@ def test_tensors_without_dims_are_integers() -> None:
     assert number.item() == 4
 
 
+def test_a_list_of_lists_is_a_tuple_of_them() -> None:
+    """As in OneFlow; numpy makes one array of it."""
+    x = flow.tensor(ARRAY)
+    same(x[[[0, 1], [0, 1], [1, 0]]], ARRAY[[0, 1], [0, 1], [1, 0]])
+    same(x[[slice(None), [0, 1]]], ARRAY[:, [0, 1]])
+    same(x[[flow.tensor([0, 1]), flow.tensor([2, 0])]], ARRAY[[0, 1], [2, 0]])
+    same(x[[flow.tensor(1), 0]], ARRAY[[1, 0]])
+
+
 def test_second_derivative_of_a_read() -> None:
     w = flow.tensor([1.0, 2.0, 3.0], requires_grad=True)
     picked = w[[0, 2, 2]]

@@ -87,14 +87,31 @@ Maybe<Item> ReadItem(const char* op, PyObject* object) {
                    op, Py_TYPE(object)->tp_name);
 }
 
+// A list that holds lists, tensors or slices stands for a tuple of them, as in OneFlow; numpy (from 1.23
+// on) makes one array of it. Long ones are arrays.
+bool IsListOfIndices(PyObject* key) {
+  if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) { return false; }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    PyObject* item = PyList_GET_ITEM(key, i);
+    const bool dims = IsTensor(item) && TensorValue(item)->ndim() > 0;
+    if (dims || PyList_Check(item) || PyTuple_Check(item) || PySlice_Check(item) ||
+        item == Py_Ellipsis || item == Py_None) {
+      return true;
+    }
+  }
+  return false;
+}
+
 Maybe<std::vector<Item>> ReadItems(const char* op, PyObject* key) {
   std::vector<Item> items;
-  if (!PyTuple_Check(key)) {
+  if (!PyTuple_Check(key) && !IsListOfIndices(key)) {
     items.push_back(JUST(ReadItem(op, key)));
     return items;
   }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
-    items.push_back(JUST(ReadItem(op, PyTuple_GET_ITEM(key, i))));
+  // Reading an item may run code of the user, which may change a list.
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(key); ++i) {
+    const PyRef item = PyRef::Borrow(PySequence_Fast_GET_ITEM(key, i));
+    items.push_back(JUST(ReadItem(op, item.get())));
   }
   return items;
 }

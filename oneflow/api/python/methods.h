@@ -30,6 +30,10 @@ bool IsNumpyArray(PyObject* object);
 // Tensor(2, 3) and Tensor([1, 2]): the old constructor; float32.
 PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs);
 
+// py_dlpack.cc.
+extern PyMethodDef kDlpackMethods[];
+extern PyMethodDef kDlpackFunctions[];
+
 // indexing.cc: x[...], iteration, len.
 Py_ssize_t TensorLength(PyObject* self);
 PyObject* SequenceItem(PyObject* self, Py_ssize_t index);

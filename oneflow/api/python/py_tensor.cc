@@ -384,7 +384,7 @@ bool InitTensor(PyObject* module) {
   tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   if (tensor_type == nullptr) { return false; }
   return AddMethods(tensor_type, kGeneratedMethods) && AddMethods(tensor_type, kDataMethods) &&
-         AddMethods(tensor_type, kAutogradMethods) && DeferNumpy(tensor_type) &&
+         AddMethods(tensor_type, kAutogradMethods) && AddMethods(tensor_type, kDlpackMethods) && DeferNumpy(tensor_type) &&
          PyObject_SetAttrString(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0;
 }
 

@@ -1,10 +1,10 @@
-"""Tools around training: data, hooks."""
+"""Tools around training: data, hooks, checkpointing, DLPack."""
 
 from typing import Any as _Any
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("data", "hooks"):
+    if name in ("checkpoint", "data", "dlpack", "hooks"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

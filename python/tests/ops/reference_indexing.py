@@ -36,7 +36,7 @@ def _along(index: np.ndarray, dim: int) -> tuple[np.ndarray, ...]:
 def gathered(x: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
     """One element for each element of an index."""
     if x.ndim == 0:
-        return x
+        return x.reshape(index.shape)
     return x[_along(index, dim)]
 
 

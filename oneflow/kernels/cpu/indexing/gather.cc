@@ -256,7 +256,9 @@ Maybe<void> RunScatter(const KernelCall& call) {
 
 const char* AcceptWalk(const ArrayView& indexed, const ArrayView& index, const ArrayView& plain) {
   if (!IsIndexType(index.dtype)) { return "an index of a dtype that is none"; }
-  if (index.ndim == 0) { return "a number as index"; }
+  if (index.ndim == 0 || indexed.ndim != index.ndim || plain.ndim != index.ndim) {
+    return "an operand without dims";
+  }
   return indexed.dtype == plain.dtype ? nullptr : "operands of two dtypes";
 }
 
