@@ -19,6 +19,7 @@ from oneflow.nn.modules.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from oneflow.nn.modules.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from oneflow.nn.modules.flatten import Flatten
 from oneflow.nn.modules.fold import Fold, Unfold
 from oneflow.nn.modules.fused_mlp import FusedMLP
@@ -34,6 +35,7 @@ from oneflow.nn.modules.loss import (
     NLLLoss,
     SmoothL1Loss,
 )
+from oneflow.nn.modules.loss_ctc import CTCLoss
 from oneflow.nn.modules.module import Module
 from oneflow.nn.modules.normalization import GroupNorm, LayerNorm, RMSLayerNorm, RMSNorm
 from oneflow.nn.modules.padding import (
@@ -63,6 +65,7 @@ from oneflow.nn.modules.pooling import (
 )
 from oneflow.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
 from oneflow.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from oneflow.nn.modules.sparse import Embedding
 from oneflow.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from oneflow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from oneflow.nn.parameter import Parameter
@@ -85,6 +88,7 @@ __all__ = [
     "BatchNorm1d",
     "BatchNorm2d",
     "BatchNorm3d",
+    "CTCLoss",
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
@@ -95,6 +99,11 @@ __all__ = [
     "ConvTranspose2d",
     "ConvTranspose3d",
     "CrossEntropyLoss",
+    "Dropout",
+    "Dropout1d",
+    "Dropout2d",
+    "Dropout3d",
+    "Embedding",
     "Flatten",
     "Fold",
     "FusedBatchNorm1d",

@@ -11,6 +11,7 @@ from oneflow.nn.functional import normalization as functional_batch_norm
 from oneflow.nn.functional import pooling as functional_maxpool
 from oneflow.nn.functional._linear import flatten, linear, pad
 from oneflow.nn.functional.activation import log_softmax, relu, softmax
+from oneflow.nn.functional.ctc import ctc_loss
 from oneflow.nn.functional.deform_conv import deform_conv2d
 from oneflow.nn.functional.loss import cross_entropy, nll_loss, sparse_softmax_cross_entropy
 from oneflow.nn.functional.normalization import batch_norm, group_norm, layer_norm
@@ -22,6 +23,7 @@ from oneflow.nn.functional.pooling import (
     max_pool2d,
     max_pool3d,
 )
+from oneflow.nn.functional.sparse import embedding
 from oneflow.nn.functional.vision import (
     affine_grid,
     grid_sample,
