@@ -525,3 +525,25 @@ def test_a_pickle_of_an_older_version_gets_the_new_hooks() -> None:
     old = nn.Linear.__new__(nn.Linear)
     old.__setstate__(state)
     assert old(flow.ones(1, 2)).shape == (1, 2)
+
+
+def test_global_parameters_and_back() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    kept = model[0].weight
+    where = flow.placement("cpu", [0])
+    with raises(ValueError, "placement and sbp"):
+        model.to_global()
+    assert model.to_global(where, flow.sbp.broadcast) is model
+    assert model[0].weight is kept
+    assert kept.is_global and kept.is_leaf and kept.requires_grad
+    assert kept.placement == where and model[1].running_mean.sbp == (flow.sbp.broadcast,)
+    with raises(RuntimeError, "dim to split"):
+        model.to_global(sbp=flow.sbp.split(0))  # the norm's counter has no dim
+    assert kept.sbp == (flow.sbp.broadcast,)
+    assert model[0].to_global(sbp=flow.sbp.split(0)).bias.sbp == (flow.sbp.split(0),)
+    model.to_local()
+    assert kept.is_local and model[1].running_mean.is_local
+    with raises(RuntimeError, "to_local", "global"):
+        model.to_local()
+    with raises(RuntimeError, "to_global instead"):
+        model.to_consistent()

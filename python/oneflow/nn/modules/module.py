@@ -10,6 +10,7 @@ from oneflow import _oneflow_internal
 from oneflow.framework.tensor import _parse_to
 from oneflow.nn.modules import _state
 from oneflow.nn.modules._backward_hooks import Watched
+from oneflow.nn.modules._global import GlobalState
 from oneflow.nn.modules._traversal import Traversal
 from oneflow.nn.parameter import Parameter
 from oneflow.utils.hooks import HookDict, RemovableHandle
@@ -30,7 +31,7 @@ _HOOKS = (
 )
 
 
-class Module(Traversal):
+class Module(Traversal, GlobalState):
     """A part of a network: it computes, and owns parameters, buffers and further modules.
 
     A subclass calls `super().__init__()` first, assigns its parts as attributes, and defines
