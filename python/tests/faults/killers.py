@@ -99,17 +99,17 @@ KILLERS = (
     ),
     Killer(
         "index_out_of_range_queued",
-        _QUEUED + "t = flow.tensor([2, 3])\n"
-        "expect(IndexError, lambda: flow._C.nll_loss(x, t, reduction='none').numpy())",
-        ("IndexError | [nll_loss] expects target in [0, 3), got 3 at index 1",),
+        _QUEUED + "t = flow.tensor([[0, 3], [1, 1]])\n"
+        "expect(IndexError, lambda: flow.gather(x, 1, t).numpy())",
+        ("IndexError | [gather] expects indices in [0, 3) for dim 1 of shape (2, 3), got 3 at",),
         "bad_index_gives_zeros",
         None,
     ),
     Killer(
         "index_out_of_range_inline",
-        _INLINE + "t = flow.tensor([-1, 0])\n"
-        "expect(IndexError, lambda: flow._C.nll_loss(x, t, reduction='none').numpy())",
-        ("IndexError | [nll_loss] expects target in [0, 3), got -1 at index 0",),
+        _INLINE + "t = flow.tensor([[-1, 0]])\n"
+        "expect(IndexError, lambda: flow.gather(x, 1, t).numpy())",
+        ("IndexError | [gather] expects indices in [0, 3) for dim 1 of shape (2, 3), got -1 at",),
         "bad_index_gives_zeros",
         None,
     ),
