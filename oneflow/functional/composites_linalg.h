@@ -4,6 +4,7 @@
 #ifndef ONEFLOW_FUNCTIONAL_COMPOSITES_LINALG_H_
 #define ONEFLOW_FUNCTIONAL_COMPOSITES_LINALG_H_
 
+#include <optional>
 #include <string>
 
 #include "oneflow/common/maybe.h"
@@ -34,6 +35,12 @@ Maybe<TensorPtr> FusedMlp(const TensorPtr& x, const TensorTuple& weights, const 
 Maybe<TensorTuple> GroupedMatmul(const TensorTuple& xs, const TensorTuple& weights);
 Maybe<TensorTuple> GroupedMatmulBias(const TensorTuple& xs, const TensorTuple& weights,
                                      const TensorTuple& biases);
+
+// composites_linalg.cc
+Maybe<TensorPtr> Cross(const TensorPtr& input, const TensorPtr& other, std::optional<int64_t> dim);
+Maybe<TensorPtr> LinalgCross(const TensorPtr& input, const TensorPtr& other,
+                             std::optional<int64_t> dim);
+Maybe<TensorPtr> InverseGrad(const TensorPtr& dy, const TensorPtr& inverse);
 
 // composites_einsum.cc
 Maybe<TensorPtr> Tensordot(const TensorPtr& a, const TensorPtr& b, const Dims& dims_a,

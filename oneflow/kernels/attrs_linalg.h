@@ -21,8 +21,6 @@ struct AttentionAttrs {
   bool is_causal = false;  // query i sees keys 0 to i
 };
 
-// inverse, cholesky, solve: nothing to say. determinant: nothing to say.
-
 static_assert(std::is_trivially_copyable_v<SequenceAttrs> &&
                   std::is_trivially_copyable_v<AttentionAttrs>,
               "an instruction copies attributes by memcpy");

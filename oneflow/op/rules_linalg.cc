@@ -166,11 +166,4 @@ Maybe<void> InferInverse(const InferContext& context, TensorMeta* outputs) {
   return Ok();
 }
 
-Maybe<void> InferDeterminant(const InferContext& context, TensorMeta* outputs) {
-  JUST(CheckSquare(context));
-  const Shape& shape = context.inputs[0]->shape;
-  outputs[0].shape = Shape(shape.data(), shape.size() - 2);
-  return Ok();
-}
-
 }  // namespace oneflow

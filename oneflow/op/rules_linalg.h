@@ -28,8 +28,6 @@ Maybe<void> InferAttentionBackward(const InferContext& context, TensorMeta* outp
 
 // Stacks of square matrices (..., n, n) of a floating dtype -> the same.
 Maybe<void> InferInverse(const InferContext& context, TensorMeta* outputs);
-// The same -> (...).
-Maybe<void> InferDeterminant(const InferContext& context, TensorMeta* outputs);
 
 }  // namespace oneflow
 

@@ -12,8 +12,12 @@ namespace oneflow {
 namespace cpu {
 
 bool GemmSupports(DataType dtype);
-// Scratch beside the packed operands: one b in panels.
-size_t GemmScratchBytes(const MatmulProblem& problem);
+// Whether one operand is a vector: those products need no packing, and no library.
+inline bool IsVectorProblem(const MatmulProblem& problem) {
+  return problem.m == 1 || problem.n == 1;
+}
+// Scratch beside the packed operands: for each thread one b in panels.
+size_t GemmScratchBytes(const MatmulProblem& problem, int threads);
 // c = a b [+ bias (n)]; `panels` has GemmScratchBytes.
 void RunGemm(const MatmulProblem& problem, const MatmulPointers& at, const void* bias, void* panels,
              int threads);

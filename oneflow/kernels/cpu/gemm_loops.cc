@@ -83,17 +83,100 @@ void Multiply(void* c, int64_t c_stride, const void* a, int64_t a_row, int64_t a
   }
 }
 
+template <typename T, int kRows>
+void DotsOfRows(T* c, int64_t c_stride, const T* matrix, int64_t row_stride, const T* x,
+                const T* bias, int64_t bias_stride, int64_t k) {
+  typedef T Vec __attribute__((vector_size(kVectorBytes)));
+  constexpr int kLanes = kVectorLanes<T>;
+  Vec sums[kRows] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= k; i += kLanes) {
+    Vec v;
+    __builtin_memcpy(&v, x + i, sizeof(Vec));
+    for (int r = 0; r < kRows; ++r) {
+      Vec row;
+      __builtin_memcpy(&row, matrix + r * row_stride + i, sizeof(Vec));
+      sums[r] += row * v;
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    T lanes[kLanes];
+    __builtin_memcpy(lanes, &sums[r], sizeof(Vec));
+    T sum = lanes[0];
+    for (int l = 1; l < kLanes; ++l) { sum += lanes[l]; }
+    for (int64_t rest = i; rest < k; ++rest) { sum += matrix[r * row_stride + rest] * x[rest]; }
+    c[r * c_stride] = bias == nullptr ? sum : static_cast<T>(sum + bias[r * bias_stride]);
+  }
+}
+
+template <typename T>
+void Dots(void* c, int64_t c_stride, const void* matrix, int64_t row_stride, const void* x,
+          const void* bias, int64_t bias_stride, int64_t rows, int64_t k) {
+  T* to = static_cast<T*>(c);
+  const T* m = static_cast<const T*>(matrix);
+  const T* v = static_cast<const T*>(x);
+  const T* add = static_cast<const T*>(bias);
+  const auto bias_at = [&](int64_t i) { return add == nullptr ? nullptr : add + i * bias_stride; };
+  int64_t i = 0;
+  for (; i + 4 <= rows; i += 4) {
+    DotsOfRows<T, 4>(to + i * c_stride, c_stride, m + i * row_stride, row_stride, v, bias_at(i),
+                     bias_stride, k);
+  }
+  for (; i < rows; ++i) {
+    DotsOfRows<T, 1>(to + i * c_stride, c_stride, m + i * row_stride, row_stride, v, bias_at(i),
+                     bias_stride, k);
+  }
+}
+
+template <typename T>
+void Sums(void* c, const void* matrix, int64_t row_stride, const void* x, int64_t x_stride,
+          const void* bias, int64_t cols, int64_t k) {
+  typedef T Vec __attribute__((vector_size(kVectorBytes)));
+  constexpr int kLanes = kVectorLanes<T>, kVecs = 4;
+  T* to = static_cast<T*>(c);
+  const T* m = static_cast<const T*>(matrix);
+  const T* v = static_cast<const T*>(x);
+  const T* add = static_cast<const T*>(bias);
+  int64_t j = 0;
+  for (; j + kVecs * kLanes <= cols; j += kVecs * kLanes) {
+    Vec sums[kVecs] = {};
+    for (int64_t i = 0; i < k; ++i) {
+      for (int n = 0; n < kVecs; ++n) {
+        Vec row;
+        __builtin_memcpy(&row, m + i * row_stride + j + n * kLanes, sizeof(Vec));
+        sums[n] += row * v[i * x_stride];
+      }
+    }
+    __builtin_memcpy(to + j, sums, sizeof(sums));
+  }
+  if (j < cols) {
+    for (int64_t r = j; r < cols; ++r) { to[r] = T(0); }
+    for (int64_t i = 0; i < k; ++i) {
+      const T factor = v[i * x_stride];
+      for (int64_t r = j; r < cols; ++r) { to[r] += m[i * row_stride + r] * factor; }
+    }
+  }
+  if (add != nullptr) {
+    for (int64_t r = 0; r < cols; ++r) { to[r] += add[r]; }
+  }
+}
+
 template <typename T>
 constexpr void Fill(GemmLoops* table, DataType dtype) {
   table->pack[static_cast<int>(dtype)] = &Pack<T>;
   table->multiply[static_cast<int>(dtype)] = &Multiply<T>;
+  table->dots[static_cast<int>(dtype)] = &Dots<T>;
+  table->sums[static_cast<int>(dtype)] = &Sums<T>;
 }
 
 constexpr GemmLoops MakeLoops() {
   GemmLoops table = {};
   Fill<float>(&table, DataType::kFloat);
   Fill<double>(&table, DataType::kDouble);
-  Fill<uint32_t>(&table, DataType::kInt32);  // unsigned: overflow wraps
+  Fill<uint8_t>(&table, DataType::kInt8);  // unsigned: overflow wraps
+  Fill<uint8_t>(&table, DataType::kUInt8);
+  Fill<uint16_t>(&table, DataType::kInt16);
+  Fill<uint32_t>(&table, DataType::kInt32);
   Fill<uint64_t>(&table, DataType::kInt64);
   return table;
 }

@@ -37,12 +37,12 @@ MatmulProblem Problem(const InnerGemm& gemm) {
 }
 
 OnednnMatmul* FindIfWorthIt(const MatmulProblem& p, int threads) {
-  if (p.dtype != DataType::kFloat || p.Flops() < kMinOnednnFlops) { return nullptr; }
+  if (p.dtype != DataType::kFloat || p.Flops() < kMinOnednnFlops || IsVectorProblem(p)) { return nullptr; }
   return FindOnednnMatmul(p, false, threads);
 }
 
-size_t ScratchBytes(const MatmulProblem& p, const OnednnMatmul* matmul) {
-  return matmul == nullptr ? GemmScratchBytes(p) : OnednnScratchBytes(*matmul);
+size_t ScratchBytes(const MatmulProblem& p, const OnednnMatmul* matmul, int threads) {
+  return matmul == nullptr ? GemmScratchBytes(p, threads) : OnednnScratchBytes(*matmul);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void* GemmScratch::Take(size_t bytes) {
 size_t InnerGemmScratchBytes(const InnerGemm& gemm, int threads) {
   if (gemm.m * gemm.n * gemm.k == 0) { return 0; }
   const MatmulProblem p = Problem(gemm);
-  return (ScratchBytes(p, FindIfWorthIt(p, threads)) + 63) / 64 * 64;
+  return (ScratchBytes(p, FindIfWorthIt(p, threads), threads) + 63) / 64 * 64;
 }
 
 Maybe<void> RunInnerGemm(const InnerGemm& gemm, const void* a, const void* b, void* c,
@@ -78,7 +78,7 @@ Maybe<void> RunInnerGemm(const InnerGemm& gemm, const void* a, const void* b, vo
   }
   const MatmulProblem p = Problem(gemm);
   OnednnMatmul* matmul = FindIfWorthIt(p, threads);
-  const size_t bytes = ScratchBytes(p, matmul);
+  const size_t bytes = ScratchBytes(p, matmul, threads);
   void* memory = bytes == 0 ? nullptr : scratch->Take(bytes);
   if (bytes > 0 && memory == nullptr) {
     return OutOfMemoryError("[matmul] cannot take {} bytes of scratch", bytes);

@@ -1,8 +1,12 @@
-// The kernels matmul and linear: by oneDNN (float32), or by the project's own loops.
+// The kernels matmul and linear: by oneDNN (float32; bfloat16 and float16 where the machine has
+// instructions for them), or by the project's own loops. Other bfloat16 and float16 products are
+// computed in float32.
 #include <cstdlib>
 #include <memory>
 
+#include "oneflow/core/shape.h"
 #include "oneflow/kernels/attrs.h"
+#include "oneflow/kernels/cpu/copy.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/gemm.h"
 #include "oneflow/kernels/cpu/matmul_problem.h"
@@ -58,12 +62,24 @@ const char* AcceptGemm(const KernelCall& call) {
   return AcceptCommon<form>(call);
 }
 
+bool IsShort(DataType dtype) {
+  return dtype == DataType::kBFloat16 || dtype == DataType::kFloat16;
+}
+
+template <Form form>
+const char* AcceptShort(const KernelCall& call) {
+  if (!IsShort(call.outputs[0].dtype)) { return "dtype is not bfloat16 or float16"; }
+  return AcceptCommon<form>(call);
+}
+
 template <Form form>
 const char* AcceptOnednn(const KernelCall& call) {
   if (call.outputs[0].dtype != DataType::kFloat) { return "dtype is not float32"; }
   const char* refusal = AcceptCommon<form>(call);
   if (refusal != nullptr) { return refusal; }
-  return Analyse<form>(call).Flops() < kMinOnednnFlops ? "too small" : nullptr;
+  const MatmulProblem p = Analyse<form>(call);
+  if (IsVectorProblem(p)) { return "an operand is a vector"; }
+  return p.Flops() < kMinOnednnFlops ? "too small" : nullptr;
 }
 
 // Nothing to multiply: no output, or k is 0 and the output is the bias, or zero.
@@ -113,7 +129,7 @@ const char* Name() {
 template <Form form>
 Maybe<void> RunWithGemm(const KernelCall& call, const MatmulProblem& p) {
   const size_t packed = p.pack_a_bytes + p.pack_b_bytes;
-  const size_t bytes = packed + GemmScratchBytes(p);
+  const size_t bytes = packed + GemmScratchBytes(p, call.threads);
   const Scratch scratch(call, bytes);
   if (!scratch.ok()) {
     return OutOfMemoryError("[{}] cannot take {} bytes of scratch", Name<form>(), bytes);
@@ -154,7 +170,7 @@ Maybe<void> RunOnednn(const KernelCall& call) {
 template <Form form>
 size_t VectorScratch(const KernelCall& call) {
   const MatmulProblem p = Analyse<form>(call);
-  return p.pack_a_bytes + p.pack_b_bytes + GemmScratchBytes(p);
+  return p.pack_a_bytes + p.pack_b_bytes + GemmScratchBytes(p, call.threads);
 }
 
 template <Form form>
@@ -162,8 +178,100 @@ size_t OnednnScratch(const KernelCall& call) {
   const MatmulProblem p = Analyse<form>(call);
   if (p.Flops() == 0) { return 0; }
   OnednnMatmul* matmul = FindOnednnMatmul(p, HasBias<form>(call), call.threads);
-  const size_t own = matmul == nullptr ? GemmScratchBytes(p) : OnednnScratchBytes(*matmul);
+  const size_t own = matmul == nullptr ? GemmScratchBytes(p, call.threads) : OnednnScratchBytes(*matmul);
   return p.pack_a_bytes + p.pack_b_bytes + own;
+}
+
+// ---- bfloat16 and float16 -----------------------------------------------------------------------
+
+// The call in float32: the same shapes, dense, in scratch.
+class WideCall {
+ public:
+  explicit WideCall(const KernelCall& call) : call_(call) {
+    for (int i = 0; i < call.num_inputs; ++i) { Add(call.inputs[i]); }
+    Add(call.outputs[0]);
+    wide_ = call;
+    wide_.inputs = views_;
+    wide_.outputs = views_ + call.num_inputs;
+    // Operands lie before what the product itself needs.
+    char* memory = static_cast<char*>(call.scratch);
+    for (int i = 0; i <= call.num_inputs; ++i) {
+      if (memory != nullptr) { views_[i].data = memory + offsets_[i]; }
+    }
+    wide_.scratch = memory == nullptr ? nullptr : memory + bytes_;
+    wide_.scratch_bytes = call.scratch_bytes > bytes_ ? call.scratch_bytes - bytes_ : 0;
+  }
+
+  const KernelCall& wide() const { return wide_; }
+  size_t bytes() const { return bytes_; }
+
+  void Widen() const {
+    for (int i = 0; i < call_.num_inputs; ++i) {
+      if (call_.inputs[i].given) { CopyArray(views_[i], call_.inputs[i], call_.threads); }
+    }
+  }
+  void Narrow() const { CopyArray(call_.outputs[0], wide_.outputs[0], call_.threads); }
+
+ private:
+  void Add(const ArrayView& view) {
+    views_[count_] = view;
+    offsets_[count_] = bytes_;
+    if (view.given) {
+      strides_[count_] = ContiguousStrides(Dims(view.shape, view.ndim));
+      views_[count_].strides = strides_[count_].data();
+      views_[count_].dtype = DataType::kFloat;
+      views_[count_].contiguous = true;
+      bytes_ += (static_cast<size_t>(view.Count()) * sizeof(float) + 63) / 64 * 64;
+    }
+    ++count_;
+  }
+
+  const KernelCall& call_;
+  KernelCall wide_;
+  ArrayView views_[4];
+  Dims strides_[4];
+  size_t offsets_[4];
+  size_t bytes_ = 0;
+  int count_ = 0;
+};
+
+// oneDNN's own product of the short dtype, or nullptr.
+template <Form form>
+OnednnMatmul* FindShort(const KernelCall& call, const MatmulProblem& p) {
+  if (p.Flops() < kMinOnednnFlops) { return nullptr; }
+  return FindOnednnMatmul(p, HasBias<form>(call), call.threads);
+}
+
+template <Form form>
+Maybe<void> RunShort(const KernelCall& call) {
+  const MatmulProblem p = Analyse<form>(call);
+  if (Trivial<form>(call, p)) { return Ok(); }
+  if (FindShort<form>(call, p) != nullptr) { return RunOnednn<form>(call); }
+  const Scratch scratch(call, WideCall(call).bytes());
+  if (!scratch.ok()) {
+    return OutOfMemoryError("[{}] cannot take scratch for float32 operands", Name<form>());
+  }
+  KernelCall backed = call;
+  if (scratch.data() != call.scratch) {
+    backed.scratch = scratch.data();
+    backed.scratch_bytes = 0;
+  }
+  const WideCall wide(backed);
+  wide.Widen();
+  const bool large = AcceptOnednn<form>(wide.wide()) == nullptr;
+  const Maybe<void> done = large ? RunOnednn<form>(wide.wide()) : RunVector<form>(wide.wide());
+  if (done.ok()) { wide.Narrow(); }
+  return done;
+}
+
+template <Form form>
+size_t ShortScratch(const KernelCall& call) {
+  const MatmulProblem p = Analyse<form>(call);
+  if (p.Flops() == 0) { return 0; }
+  if (FindShort<form>(call, p) != nullptr) { return OnednnScratch<form>(call); }
+  const WideCall wide(call);
+  const bool large = AcceptOnednn<form>(wide.wide()) == nullptr;
+  return wide.bytes() + (large ? OnednnScratch<form>(wide.wide()) : VectorScratch<form>(wide.wide()));
 }
 
 // Operands are packed where they do not lie densely, so that strides cost no more than a copy.
@@ -183,6 +291,11 @@ double GemmCost(const KernelCall& call) {
 }
 
 template <Form form>
+double ShortCost(const KernelCall& call) {
+  return 500.0 + Analyse<form>(call).Flops() / 100.0 + 4.0 * OperandCostNs(call);
+}
+
+template <Form form>
 double OnednnCost(const KernelCall& call) {
   return 700.0 + Analyse<form>(call).Flops() / 150.0 + OperandCostNs(call);
 }
@@ -193,6 +306,9 @@ double OnednnCost(const KernelCall& call) {
   ONEFLOW_REGISTER_KERNEL(name##_onednn,                                                         \
                           {#name ".cpu.onednn", &RunOnednn<form>, &AcceptOnednn<form>,           \
                            &OnednnCost<form>, &OnednnScratch<form>});                            \
+  ONEFLOW_REGISTER_KERNEL(name##_short,                                                          \
+                          {#name ".cpu.short", &RunShort<form>, &AcceptShort<form>,              \
+                           &ShortCost<form>, &ShortScratch<form>});                              \
   ONEFLOW_REGISTER_KERNEL(                                                                       \
       name##_vector, {#name ".cpu.vector", &RunVector<form>, &AcceptGemm<form>, &GemmCost<form>, \
                       &VectorScratch<form>})

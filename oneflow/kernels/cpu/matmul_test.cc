@@ -16,7 +16,8 @@ namespace {
 
 // float32 three times: it is what oneDNN does.
 const std::vector<DataType> kDtypes = {DataType::kFloat,  DataType::kFloat, DataType::kFloat,
-                                       DataType::kDouble, DataType::kInt32, DataType::kInt64};
+                                       DataType::kDouble, DataType::kInt32, DataType::kInt64,
+                                       DataType::kUInt8,  DataType::kInt16};
 
 double Tolerance(DataType dtype, int64_t k) {
   if (!IsFloating(dtype)) { return 0.0; }
@@ -85,7 +86,7 @@ TEST(Matmul, AgreesWithReference) {
 TEST(Linear, AgreesWithReference) {
   Rng rng(2);
   int by_onednn = 0;
-  for (int trial = 0; trial < 120; ++trial) {
+  for (int trial = 0; trial < 150; ++trial) {
     const DataType dtype = PickDtype(&rng, kDtypes);
     const int64_t n = PickSize(&rng), k = PickSize(&rng);
     Dims lead(static_cast<int>(Pick(&rng, 0, 3)), 1);
@@ -103,7 +104,50 @@ TEST(Linear, AgreesWithReference) {
     ExpectSameAsReference("linear", {&x, &w, with_bias ? &bias : nullptr},
                           HostArray(dtype, shape_out), Tolerance(dtype, k), &by_onednn);
   }
-  EXPECT_GT(by_onednn, 60);
+  EXPECT_GT(by_onednn, 30);
+}
+
+// Rows, columns, single numbers, in every layout, alone and in batches.
+TEST(Matmul, VectorsAgreeWithReference) {
+  Rng rng(5);
+  int by_onednn = 0;
+  for (int trial = 0; trial < 150; ++trial) {
+    const DataType dtype = PickDtype(&rng, kDtypes);
+    const int64_t m = OneIn(&rng, 2) ? 1 : PickSize(&rng);
+    const int64_t n = m == 1 && OneIn(&rng, 2) ? PickSize(&rng) : 1, k = PickSize(&rng);
+    const Dims batch(OneIn(&rng, 2) ? 1 : 0, Pick(&rng, 2, 5));
+    HostArray a = RandomArray(&rng, dtype, With(batch, m, k), PickLayout(&rng, true));
+    HostArray b = RandomArray(&rng, dtype, With(batch, k, n), PickLayout(&rng, true));
+    a.Fill(&rng, false);
+    b.Fill(&rng, false);
+    ExpectSameAsReference("matmul", {&a, &b}, HostArray(dtype, With(batch, m, n)),
+                          Tolerance(dtype, k), &by_onednn);
+  }
+  EXPECT_LT(by_onednn, 75);  // oneDNN sees those batches that are more rows of one matrix
+}
+
+// bfloat16 and float16, by oneDNN or through float32; the reference adds up in double.
+TEST(Matmul, ShortFloatsAgreeWithReference) {
+  Rng rng(6);
+  const MatmulAttrs attrs;
+  for (const DataType dtype : {DataType::kBFloat16, DataType::kFloat16}) {
+    const double tolerance = dtype == DataType::kBFloat16 ? 2e-2 : 2e-3;
+    for (const Dims& size : {Dims{3, 4, 5}, Dims{1, 40, 30}, Dims{70, 64, 90}, Dims{4, 0, 3}}) {
+      HostArray a(dtype, {size[0], size[1]}, {1, size[0]});
+      HostArray b(dtype, {size[1], size[2]});
+      HostArray w(dtype, {size[2], size[1]});
+      HostArray bias(dtype, {size[2]});
+      for (HostArray* array : {&a, &b, &w, &bias}) { array->Fill(&rng, false); }
+      HostArray want(dtype, {size[0], size[2]}), got(dtype, {size[0], size[2]});
+      CHECK_JUST(Call("matmul.cpu.reference", {&a, &b}, {&want}, &attrs));
+      CHECK_JUST(Call("matmul.cpu.short", {&a, &b}, {&got}, &attrs, 2));
+      EXPECT_EQ(Difference(got, want, tolerance), "") << DataTypeName(dtype) << size[1];
+      CHECK_JUST(Call("linear.cpu.reference", {&a, &w, &bias}, {&want}, &attrs));
+      CHECK_JUST(Call("linear.cpu.short", {&a, &w, &bias}, {&got}, &attrs, 2));
+      EXPECT_EQ(Difference(got, want, tolerance), "") << DataTypeName(dtype) << size[1];
+      EXPECT_TRUE(got.GuardsIntact());
+    }
+  }
 }
 
 TEST(Matmul, LargeEnoughForThreads) {
@@ -139,10 +183,13 @@ TEST(Matmul, VectorKernelDoesNotDependOnThreads) {
   HostArray b(DataType::kDouble, {90, 110});
   a.Fill(&rng, false);
   b.Fill(&rng, false);
-  HostArray want(DataType::kDouble, {200, 110});
-  CHECK_JUST(Call("matmul.cpu.vector", {&a, &b}, {&want}, &attrs));
+  HostArray plain(DataType::kDouble, {200, 110});
+  CHECK_JUST(Call("matmul.cpu.reference", {&a, &b}, {&plain}, &attrs));
   for (const Config& config : AllConfigs()) {
     const ScopedIsa isa(config.isa);
+    HostArray want(DataType::kDouble, {200, 110});
+    CHECK_JUST(Call("matmul.cpu.vector", {&a, &b}, {&want}, &attrs));
+    EXPECT_EQ(Difference(want, plain, Tolerance(DataType::kDouble, 90)), "");
     HostArray got(DataType::kDouble, {200, 110});
     CHECK_JUST(Call("matmul.cpu.vector", {&a, &b}, {&got}, &attrs, config.threads));
     EXPECT_EQ(Difference(got, want, 0.0), "") << IsaName(config.isa) << " " << config.threads;
@@ -180,7 +227,8 @@ TEST(Matmul, RefusesWhatItCannotDo) {
   const MatmulAttrs attrs;
   const HostArray f(DataType::kFloat, {64, 64});
   const HostArray d(DataType::kDouble, {64, 64});
-  const HostArray i(DataType::kInt8, {64, 64});
+  const HostArray i(DataType::kBool, {64, 64});
+  const HostArray row(DataType::kFloat, {1, 64});
   const HostArray t(DataType::kFloat, {64, 64}, {1, 64});
   const HostArray small(DataType::kFloat, {4, 4});
   EXPECT_STREQ(Refusal("matmul.cpu.onednn", {&d, &d}, {&d}, &attrs), "dtype is not float32");
@@ -188,6 +236,9 @@ TEST(Matmul, RefusesWhatItCannotDo) {
                "operands of different dtypes");
   EXPECT_STREQ(Refusal("matmul.cpu.onednn", {&f, &f}, {&t}, &attrs), "output is not dense");
   EXPECT_STREQ(Refusal("matmul.cpu.onednn", {&small, &small}, {&small}, &attrs), "too small");
+  EXPECT_STREQ(Refusal("matmul.cpu.onednn", {&row, &f}, {&row}, &attrs), "an operand is a vector");
+  EXPECT_STREQ(Refusal("matmul.cpu.short", {&f, &f}, {&f}, &attrs),
+               "dtype is not bfloat16 or float16");
   EXPECT_STREQ(Refusal("matmul.cpu.vector", {&i, &i}, {&i}, &attrs), "dtype not supported");
   EXPECT_EQ(Refusal("matmul.cpu.onednn", {&f, &t}, {&f}, &attrs), nullptr);
 }

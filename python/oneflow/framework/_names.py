@@ -23,7 +23,7 @@ _OF_MODULES = {
     "oneflow.framework.type_tensor": (
         "set_default_dtype", "get_default_dtype", "set_default_tensor_type",
     ),
-    "oneflow.framework.window": ("hann_window", "hamming_window", "blackman_window", "stft"),
+    "oneflow.framework.window": ("hann_window", "hamming_window", "blackman_window"),
     "oneflow.framework.deprecate": ("is_deprecated", "oneflow_deprecate"),
     "oneflow.framework.broadcast": ("broadcast_shapes", "broadcast_tensors", "meshgrid"),
     "oneflow.jit": ("script", "ignore"),

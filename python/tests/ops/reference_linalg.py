@@ -153,8 +153,97 @@ def attention(
     return np.asarray(weights / np.where(total == 0, 1, total)) @ value
 
 
+def cross(a: np.ndarray, b: np.ndarray, dim: int | None) -> np.ndarray:
+    """Cross products along `dim`, or the first axis of three entries."""
+    a, b = np.broadcast_arrays(a, b)
+    axis = a.shape.index(3) if dim is None else dim
+    return np.cross(a, b, axis=axis)
+
+
+def softmax_last(x: np.ndarray) -> np.ndarray:
+    """Softmax over the last axis."""
+    weights = np.exp(x - x.max(axis=-1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def masked_softmax(x: np.ndarray, mask: np.ndarray, fill: float, scale: float) -> np.ndarray:
+    """Softmax over the last axis of scaled and masked scores."""
+    return softmax_last(np.where(mask, scale * x, fill))
+
+
+def scale_tril(x: np.ndarray, diagonal: int, fill: float, scale: float) -> np.ndarray:
+    """The lower triangle scaled, the rest filled."""
+    return np.tril(x, diagonal) * scale + np.triu(np.full(x.shape, fill), diagonal + 1)
+
+
+def self_attention(x: np.ndarray, size: int, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and values."""
+    heads = x.reshape(*x.shape[:2], -1, 3 * size).transpose(1, 2, 0, 3)
+    q, k, v = np.split(heads, 3, axis=3)
+    return alpha * q @ k.swapaxes(2, 3), v
+
+
+def multi_head_attention(
+    query: np.ndarray, key: np.ndarray, value: np.ndarray, heads: int, causal: bool
+) -> np.ndarray:
+    """Attention of heads that lie side by side."""
+    q, k, v = (x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2) for x in (query, key, value))
+    out = attention(q, k, v, None, causal, None).swapaxes(1, 2)
+    return out.reshape(*out.shape[:2], -1)
+
+
+def dot_features(
+    features: Arrays, before: np.ndarray | None, with_itself: bool, padding: int, pooling: str
+) -> np.ndarray:
+    """Inner products of all pairs of features."""
+    x = np.concatenate([f if f.ndim == 3 else f[:, None] for f in features], axis=1)
+    products = x @ x.swapaxes(1, 2)
+    rows, cols = np.tril_indices(x.shape[1], 0 if with_itself else -1)
+    pairs = products[:, rows, cols]
+    if pooling == "sum":
+        return pairs.sum(axis=1, keepdims=True)
+    parts = ([] if before is None else [before]) + [pairs, np.zeros((len(x), padding))]
+    return np.concatenate(parts, axis=1)
+
+
+def stft(
+    x: np.ndarray,
+    n_fft: int,
+    hop: int | None,
+    win: int | None,
+    window: np.ndarray | None,
+    center: bool,
+    pad_mode: str,
+    normalized: bool,
+    onesided: bool,
+) -> np.ndarray:
+    """Frame by frame with numpy's transform."""
+    hop, win = hop or n_fft // 4, win or n_fft
+    left = (n_fft - win) // 2
+    shape = np.zeros(n_fft)
+    shape[left : left + win] = 1.0 if window is None else window
+    rows = np.atleast_2d(x)
+    if center:
+        mode = {"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode)
+        rows = np.pad(rows, ((0, 0), (n_fft // 2, n_fft // 2)), mode)  # type: ignore[call-overload]
+    starts = range(0, rows.shape[1] - n_fft + 1, hop)
+    frames = np.stack([rows[:, s : s + n_fft] * shape for s in starts], axis=1)
+    spectrum = np.fft.rfft(frames) if onesided else np.fft.fft(frames)
+    spectrum = spectrum.swapaxes(1, 2) / (np.sqrt(n_fft) if normalized else 1.0)
+    out = np.stack([spectrum.real, spectrum.imag], axis=-1)
+    return out if x.ndim == 2 else out[0]
+
+
 NAMES: dict[str, Any] = {
     "attention": attention,
+    "cross": cross,
+    "dot_features": dot_features,
+    "masked_softmax": masked_softmax,
+    "multi_head_attention": multi_head_attention,
+    "scale_tril": scale_tril,
+    "self_attention": self_attention,
+    "softmax_last": softmax_last,
+    "stft": stft,
     "einsum": einsum,
     "matmul": matmul,
     "mlp": mlp,

@@ -186,7 +186,7 @@ size_t ConvGemmScratch(ConvKind kind, const KernelCall& call) {
   const Plan p = PlanOf(kind, call);
   if (p.g.Empty()) { return DenseCall::ScratchBytes(call); }
   return DenseCall::ScratchBytes(call) + p.columns_bytes + p.partial_bytes +
-         GemmScratchBytes(p.gemm);
+         GemmScratchBytes(p.gemm, call.threads);
 }
 
 Maybe<void> RunConvGemm(ConvKind kind, const KernelCall& call) {
