@@ -282,6 +282,7 @@ def conv3d(
 def copy(input: Tensor) -> Tensor: ...
 def copy_(input: Tensor, other: Tensor) -> Tensor: ...
 def count_nonzero(input: Tensor, dim: Sequence[int] | int | None = None) -> Tensor: ...
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor: ...
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -485,17 +486,170 @@ def full_like(
     dtype: dtype | None = None,
     device: device | str | None = None,
 ) -> Tensor: ...
+def fused_bias_add_dropout(
+    a: Tensor,
+    b: Tensor,
+    *,
+    p: float = 0.5,
+    axis: int,
+    generator: Generator | None = None,
+) -> Tensor: ...
+def fused_bias_add_scale_mask_softmax_dropout(
+    x: Tensor,
+    bias: Tensor,
+    mask: Tensor,
+    *,
+    fill_value: float = 0.0,
+    scale: float = 1.0,
+    p: float = 0.5,
+    training: bool = True,
+    generator: Generator | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def fused_cross_feature_interaction(
+    x: Tensor,
+    weight: Tensor,
+    x_0: Tensor,
+    bias: Tensor,
+    interaction_mode: str,
+) -> Tensor: ...
+def fused_dot_feature_interaction(
+    features: Sequence[Tensor],
+    output_concat: Tensor | None = None,
+    self_interaction: bool = False,
+    output_padding: int = 0,
+    pooling: str = "none",
+) -> Tensor: ...
+def fused_fast_gelu_mul(x: Tensor, multiplier: Tensor) -> Tensor: ...
+def fused_get_boundding_boxes_coord(
+    x1: Tensor,
+    y1: Tensor,
+    w1: Tensor,
+    h1: Tensor,
+    x2: Tensor,
+    y2: Tensor,
+    w2: Tensor,
+    h2: Tensor,
+) -> tuple[Tensor, ...]: ...
+def fused_get_center_dist(
+    b1_x1: Tensor,
+    b1_x2: Tensor,
+    b2_x1: Tensor,
+    b2_x2: Tensor,
+    b1_y1: Tensor,
+    b1_y2: Tensor,
+    b2_y1: Tensor,
+    b2_y2: Tensor,
+) -> Tensor: ...
+def fused_get_ciou_result(
+    v: Tensor,
+    iou: Tensor,
+    rho2: Tensor,
+    c2: Tensor,
+    eps: float,
+) -> tuple[Tensor, ...]: ...
+def fused_get_convex_diagonal_squared(
+    b1_x1: Tensor,
+    b1_x2: Tensor,
+    b2_x1: Tensor,
+    b2_x2: Tensor,
+    b1_y1: Tensor,
+    b1_y2: Tensor,
+    b2_y1: Tensor,
+    b2_y2: Tensor,
+    eps: float,
+) -> Tensor: ...
+def fused_get_intersection_area(
+    b1_x1: Tensor,
+    b1_x2: Tensor,
+    b2_x1: Tensor,
+    b2_x2: Tensor,
+    b1_y1: Tensor,
+    b1_y2: Tensor,
+    b2_y1: Tensor,
+    b2_y2: Tensor,
+) -> Tensor: ...
+def fused_get_iou(
+    w1: Tensor,
+    h1: Tensor,
+    w2: Tensor,
+    h2: Tensor,
+    inter: Tensor,
+    eps: float,
+) -> Tensor: ...
 def fused_matmul_bias(
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
     _add_to_output: Tensor | None = None,
 ) -> Tensor: ...
+def fused_matmul_bias_add_relu_dropout(
+    x: Tensor,
+    weights: Sequence[Tensor],
+    biases: Sequence[Tensor],
+    skip_final_activation: bool,
+    dropout_rate_list: Sequence[float],
+    generator: Generator | None = None,
+) -> Tensor: ...
 def fused_mlp(
     x: Tensor,
     weights: Sequence[Tensor],
     biases: Sequence[Tensor],
     skip_final_activation: bool,
+) -> Tensor: ...
+def fused_multi_head_attention_inference(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    num_heads: int,
+    causal: bool = False,
+    query_hidden_slice_start: int = 0,
+    query_hidden_slice_end: int = -1,
+    key_hidden_slice_start: int = 0,
+    key_hidden_slice_end: int = -1,
+    value_hidden_slice_start: int = 0,
+    value_hidden_slice_end: int = -1,
+) -> Tensor: ...
+def fused_scale_mask_softmax(
+    x: Tensor,
+    mask: Tensor,
+    *,
+    fill_value: float = 0.0,
+    scale: float = 1.0,
+) -> Tensor: ...
+def fused_scale_mask_softmax_dropout(
+    x: Tensor,
+    mask: Tensor,
+    *,
+    fill_value: float = 0.0,
+    scale: float = 1.0,
+    p: float = 0.5,
+    training: bool = True,
+    generator: Generator | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def fused_scale_tril(
+    x: Tensor,
+    diagonal: int = 0,
+    fill_value: Number = 0,
+    scale: Number = 1,
+) -> Tensor: ...
+def fused_scale_tril_softmax_mask_scale(
+    a: Tensor,
+    *,
+    p: float = 0.5,
+    diagonal: int,
+    tril_scale_value: float,
+    tril_fill_value: float = 0.0,
+    generator: Generator | None = None,
+) -> tuple[Tensor, Tensor]: ...
+def fused_self_attention(
+    hidden_states: Tensor,
+    head_size: int = 8,
+    alpha: float = 1.0,
+) -> tuple[Tensor, Tensor]: ...
+def fused_weighted_sum(
+    tensors: Sequence[Tensor],
+    weights: Sequence[float],
+    alpha: float = 1.0,
 ) -> Tensor: ...
 @overload
 def gather(input: Tensor, dim: int, index: Tensor, sparse_grad: object = None) -> Tensor: ...
@@ -621,6 +775,8 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Tensor: ...
+def inv(input: Tensor) -> Tensor: ...
+def inverse(input: Tensor) -> Tensor: ...
 def kl_div_loss(
     input: Tensor,
     target: Tensor,
@@ -652,6 +808,7 @@ def layer_norm_affine(
     begin_params_axis: int,
     epsilon: float,
 ) -> Tensor: ...
+def linalg_cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor: ...
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
 def linspace(
     start: float,
@@ -1385,6 +1542,18 @@ def std(
     *,
     correction: float | None = None,
 ) -> Tensor: ...
+def stft(
+    input: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool = True,
+    return_complex: bool = False,
+) -> Tensor: ...
 @overload
 def sub(input: Tensor, other: Tensor, *, alpha: Number = 1) -> Tensor: ...
 @overload
@@ -1686,6 +1855,7 @@ class TensorMethods:
     def copy(self) -> Tensor: ...
     def copy_(self, other: Tensor) -> Tensor: ...
     def count_nonzero(self, dim: Sequence[int] | int | None = None) -> Tensor: ...
+    def cross(self, other: Tensor, dim: int | None = None) -> Tensor: ...
     def cummax(self, dim: int) -> ValuesIndices: ...
     def cummin(self, dim: int) -> ValuesIndices: ...
     def cumprod(self, dim: int, *, dtype: dtype | None = None) -> Tensor: ...
@@ -1750,6 +1920,8 @@ class TensorMethods:
         accumulate: bool = False,
     ) -> Tensor: ...
     def index_select(self, dim: int, index: Tensor) -> Tensor: ...
+    def inv(self) -> Tensor: ...
+    def inverse(self) -> Tensor: ...
     def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices: ...
     def log_softmax(self, dim: int | None = None, *, dtype: dtype | None = None) -> Tensor: ...
     def logsumexp(
@@ -1938,6 +2110,18 @@ class TensorMethods:
         keepdim: bool | None = None,
         *,
         correction: float | None = None,
+    ) -> Tensor: ...
+    def stft(
+        self,
+        n_fft: int,
+        hop_length: int | None = None,
+        win_length: int | None = None,
+        window: Tensor | None = None,
+        center: bool = True,
+        pad_mode: str = "reflect",
+        normalized: bool = False,
+        onesided: bool = True,
+        return_complex: bool = False,
     ) -> Tensor: ...
     @overload
     def sub(self, other: Tensor, *, alpha: Number = 1) -> Tensor: ...
