@@ -149,7 +149,11 @@ class Generator:
         with np.errstate(all="ignore"):
             huge = x.size > 0 and not np.all(np.abs(x.astype(np.float64)) < 1e4)
         kind = self.random.choice(["add_number", "sub_from", "mul_number", "neg", "relu", "square",
-                                   "clone", "cast", "div_number"])  # fmt: skip
+                                   "clone", "cast", "div_number", "take_rows"])  # fmt: skip
+        if kind == "take_rows":
+            if x.ndim > 0 and x.shape[0] > 0:
+                self.add(kind, name, indices=self._rows(x))
+            return
         if huge:
             kind = self.random.choice(["mul_number", "cast", "clone"])
         if kind == "cast":
@@ -166,6 +170,11 @@ class Generator:
             self.add("mul_number" if huge else kind, name, value=value)
         else:
             self.add(kind, name)
+
+    def _rows(self, x: Any) -> list[int]:
+        """Some indices of the first dim, of either sign."""
+        size = x.shape[0]
+        return [self.random.randrange(-size, size) for _ in range(self.random.randint(1, 4))]
 
     def _binary(self) -> None:
         name = self._tensor()
@@ -259,7 +268,8 @@ class Generator:
         x = self._var(name).array
         kind = self.random.choice(["add_", "sub_", "mul_", "add_number_", "mul_number_", "relu_",
                                    "fill_", "zero_", "copy_", "copy_", "copy_array_",
-                                   "copy_array_", "set_slice", "set_slice_to"])  # fmt: skip
+                                   "copy_array_", "set_slice", "set_slice_to", "set_rows",
+                                   "set_rows_to"])  # fmt: skip
         if kind in ("add_", "sub_", "mul_", "copy_", "copy_array_"):
             other = self._partner(name, target=True, tensor=kind != "copy_array_")
             if other is not None:
@@ -276,8 +286,10 @@ class Generator:
         x = self._var(name)
         start = self.random.randrange(x.array.shape[0])
         stop = self.random.randint(start + 1, x.array.shape[0])
-        if kind == "set_slice":
-            self.add(kind, name, start=start, stop=stop, value=self._value())
+        rows = kind.startswith("set_rows")
+        where = {"indices": self._rows(x.array)} if rows else {"start": start, "stop": stop}
+        if kind in ("set_slice", "set_rows"):
+            self.add(kind, name, value=self._value(), **where)
             return
 
         def fits(v: Variable) -> bool:
@@ -287,7 +299,7 @@ class Generator:
 
         other = self._tensor(fits)
         if other is not None:
-            self.add(kind, name, other, start=start, stop=stop)
+            self.add(kind, name, other, **where)
 
     def _fail(self) -> None:
         kind = self.random.choice(["throw", "throw_", "nll_loss"])

@@ -134,7 +134,8 @@ class Interpreter:
             expected.error = line
         expected.visible = any(v.memory.visible for v in operands)
         kinds = {v.array.dtype for v in operands}
-        expected.unsure = len(kinds) > 1 or statement.kind in ("sub_from", "div_number", "nll_loss")
+        several = ("sub_from", "div_number", "nll_loss", "set_rows", "set_rows_to", "take_rows")
+        expected.unsure = len(kinds) > 1 or statement.kind in several
 
     def _bind(self, name: str, variable: Variable, expected: Expected) -> None:
         self.variables[name] = variable
@@ -213,13 +214,16 @@ class Interpreter:
             return
         part = target.array
         covers = target.covers
+        index: Any = ...
         if statement.kind.startswith("set_slice"):
             part = part[statement.attr("start") : statement.attr("stop")]
             covers = covers and part.size == target.array.size
+        elif statement.kind.startswith("set_rows"):
+            index = statement.attr("indices")
         # Operands are cast to the target's dtype first: the op runs in it.
         casts = [_cast(v.array, part.dtype.name) for v in others]
-        value, level = compute(statement, [part, *(array for array, _ in casts)])
-        part[...] = np.array(value)
+        value, level = compute(statement, [part[index], *(array for array, _ in casts)])
+        part[index] = np.array(value)
         level = max([level, *(v.memory.level for v in others), *(known for _, known in casts)])
         if covers and not kind.reads_target:
             target.memory.level = level
@@ -348,6 +352,9 @@ def compute(statement: Statement, operands: list[Array]) -> tuple[Array, int]:
         "copy": lambda: np.broadcast_to(operands[1], x.shape).copy(),
         "copy_array": lambda: np.broadcast_to(operands[1], x.shape).copy(),
         "set_slice": lambda: np.broadcast_to(x.dtype.type(a("value")), x.shape),
+        "set_rows": lambda: np.broadcast_to(x.dtype.type(a("value")), x.shape),
+        "set_rows_to": lambda: np.broadcast_to(operands[1], x.shape).copy(),
+        "take_rows": lambda: x[a("indices")],
         "set_slice_to": lambda: np.broadcast_to(operands[1], x.shape).copy(),
         "throw": lambda: x.copy(),
         "nll_loss": lambda: np.asarray(x.dtype.type(0)),

@@ -61,6 +61,7 @@ KINDS: dict[str, Kind] = {
     "clone": _new("{a}.clone()"),
     "eq": _new("{a}.eq({b})"),
     "cast": _new("{a}.to(flow.{dtype})"),
+    "take_rows": _new("{a}[{indices}]"),
     # Over many elements: exact where the values are small whole numbers.
     "sum": _new("{a}.sum()"),
     "sum_dim": _new("{a}.sum({dim}, keepdim={keepdim})"),
@@ -91,6 +92,8 @@ KINDS: dict[str, Kind] = {
     "copy_array_": _inplace("{a}.copy_(flow.tensor({b}))", reads_target=False),
     "set_slice": _inplace("{a}[{start}:{stop}] = {value}", reads_target=False),
     "set_slice_to": _inplace("{a}[{start}:{stop}] = {b}", reads_target=False),
+    "set_rows": _inplace("{a}[{indices}] = {value}"),
+    "set_rows_to": _inplace("{a}[{indices}] = {b}"),
     # Failures.
     "throw": _new("flow._C.throw_error({a}, {delay})", fails=True),
     "throw_": _inplace("flow._C.throw_error_({a}, {delay})", fails=True),
