@@ -169,7 +169,7 @@ Maybe<void> CheckPaired(const char* op, const TensorPtr& mean, const TensorPtr& 
 Maybe<void> UpdateRunning(const TensorPtr& running_mean, const TensorPtr& running_var,
                           const TensorPtr& mean, const TensorPtr& variance, double momentum,
                           int64_t count) {
-  if (running_mean == nullptr) { return Ok(); }
+  if (running_mean == nullptr || count == 0) { return Ok(); }  // an empty batch tells nothing
   const ScopedGradMode no_grad(false);
   const double correction =
       count > 1 ? static_cast<double>(count) / static_cast<double>(count - 1) : 1.0;

@@ -30,6 +30,13 @@ def test_batch_norm_moves_running_statistics_in_place(shape: tuple[int, ...]) ->
     np.testing.assert_allclose(var.numpy(), 0.75 * 3 + 0.25 * x.var(axes, ddof=1))
 
 
+def test_batch_norm_of_an_empty_batch_moves_nothing() -> None:
+    mean, var = flow.tensor([1.0]), flow.tensor([4.0])
+    y = _C.normalization(flow.tensor(np.zeros((0, 1), np.float32)), mean, var, is_training=True)
+    assert y.shape == (0, 1)
+    assert (mean.item(), var.item()) == (1.0, 4.0)
+
+
 def test_batch_norm_in_inference_leaves_statistics_alone() -> None:
     mean, var = flow.tensor([1.0]), flow.tensor([4.0])
     y = _C.normalization(flow.tensor([[5.0], [1.0]]), mean, var, epsilon=0.0)
