@@ -1,5 +1,6 @@
 #include "oneflow/functional/composites_pool.h"
 
+#include "oneflow/autograd/grad_mode.h"
 #include "oneflow/functional/generated/functional_pool.h"
 #include "oneflow/functional/spatial_form.h"
 
@@ -63,6 +64,11 @@ Maybe<TensorPtr> AvgPoolNd(const TensorPtr& input, const Dims& kernel_size,
   const TensorPtr batch = JUST(form.Enter(kName, input, kernel_size.size()));
   return form.Leave(JUST(avg_pool(batch, kernel_size, stride.value_or(kernel_size), padding,
                                   ceil_mode, count_include_pad, divisor_override)));
+}
+
+Maybe<TensorPtr> DependingOn(const TensorPtr& input, const TensorPtr& other) {
+  if (!GradModeEnabled() || !other->requires_grad()) { return input; }
+  return depend_on(input, other);
 }
 
 Maybe<TensorPtr> AdaptiveAvgPoolNd(const TensorPtr& x, const Dims& output_size) {

@@ -25,6 +25,10 @@ Maybe<TensorPtr> MaxUnpoolNd(const TensorPtr& input, const TensorPtr& indices,
                              const Dims& kernel_size, const std::optional<Dims>& stride,
                              const Dims& padding, const std::optional<Dims>& output_size);
 
+// `input`; in grad mode as a result of `other` too, with the gradient zero. OneFlow and PyTorch give
+// that of a gradient of pooling by the pooling's input, instead of saying that there is none.
+Maybe<TensorPtr> DependingOn(const TensorPtr& input, const TensorPtr& other);
+
 }  // namespace oneflow::functional::composites
 
 #endif  // ONEFLOW_FUNCTIONAL_COMPOSITES_POOL_H_

@@ -50,13 +50,15 @@ def deform_conv2d(
     for name, tensor in named:
         if tensor is not None and tensor.ndim != 4:
             raise RuntimeError(
-                f"[deform_conv2d] expects {name} of 4 axes, got shape {tuple(tensor.shape)}"
+                f"[deform_conv2d] The dimension of {name} tensor weight must be 4, "
+                f"got shape {tuple(tensor.shape)}"
             )
     elements = weight.shape[2] * weight.shape[3]
     offset_groups = offset.shape[1] // (2 * elements)
     if offset_groups == 0 or offset.shape[1] % (2 * elements):
         raise RuntimeError(
-            f"[deform_conv2d] expects offset with a multiple of {2 * elements} channels, "
+            "[deform_conv2d] The shape of the offset tensor at dimension 1 is not valid: expects a "
+            f"multiple of {2 * elements} (two for each element of the window), "
             f"got shape {tuple(offset.shape)}"
         )
     groups = input.shape[1] // weight.shape[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from oneflow import _oneflow_internal
@@ -49,6 +50,9 @@ class _MaxPool(_Pool):
         self.dilation = ntuple(type(self).__name__, "dilation", dilation, self._axes)
         self.return_indices = return_indices
         self.ceil_mode = ceil_mode
+        # Images (N, H, W, C), for who sets the variable, as OneFlow has it.
+        last = self._axes == 2 and os.environ.get("ONEFLOW_ENABLE_NHWC") == "1"
+        self.channel_pos = "channels_last" if last else "channels_first"
 
     def forward(self, x: Any) -> Any:
         """Input: Tensor (N, C, ...); result: Tensor, or (Tensor, Tensor of int64)."""
@@ -60,6 +64,7 @@ class _MaxPool(_Pool):
             self.dilation,
             self.return_indices,
             self.ceil_mode,
+            self.channel_pos,
         )
 
     def extra_repr(self) -> str:
