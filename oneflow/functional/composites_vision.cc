@@ -1,7 +1,10 @@
 #include "oneflow/functional/composites_vision.h"
 
 #include "oneflow/functional/generated/functional_elementwise.h"
+#include "oneflow/functional/generated/functional_indexing.h"
 #include "oneflow/functional/generated/functional_matmul.h"
+#include "oneflow/functional/generated/functional_order.h"
+#include "oneflow/functional/generated/functional_scatter.h"
 #include "oneflow/functional/generated/functional_view.h"
 #include "oneflow/functional/generated/functional_vision.h"
 
@@ -79,6 +82,18 @@ Maybe<TensorPtr> PixelUnshuffle(const TensorPtr& input, int64_t h_downscale_fact
   const TensorPtr images = JUST(AsImages("pixel_unshuffle", input));
   const TensorPtr made = JUST(unshuffle_pixels(images, h_downscale_factor, w_downscale_factor));
   return reshape(made, WithImage(input->shape(), *made));
+}
+
+// The best boxes first; nms marks those that stay.
+Maybe<TensorPtr> NmsByScore(const TensorPtr& boxes, const TensorPtr& scores, double iou_threshold) {
+  if (boxes->ndim() != 2 || scores->ndim() != 1 || scores->shape()[0] != boxes->shape()[0]) {
+    return RuntimeError("[nms] expects boxes (n, 4) and scores (n,), got {} and {}", boxes->shape(),
+                        scores->shape());
+  }
+  const TensorPtr order = JUST(argsort(scores, 0, true, true));
+  const TensorPtr sorted = JUST(index_select(boxes, 0, order));
+  const TensorPtr keep = JUST(nms(sorted, iou_threshold, -1));
+  return masked_select(order, JUST(cast(keep, DataType::kBool)));
 }
 
 // The columns of the windows, each element moved by its offset, times the weight as a matrix.

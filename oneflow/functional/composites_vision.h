@@ -46,6 +46,7 @@ Maybe<TensorPtr> PixelShuffle(const TensorPtr& input, int64_t h_upscale_factor,
                               int64_t w_upscale_factor);
 Maybe<TensorPtr> PixelUnshuffle(const TensorPtr& input, int64_t h_downscale_factor,
                                 int64_t w_downscale_factor);
+Maybe<TensorPtr> NmsByScore(const TensorPtr& boxes, const TensorPtr& scores, double iou_threshold);
 Maybe<TensorPtr> DeformConv2d(const TensorPtr& input, const TensorPtr& weight,
                               const TensorPtr& offset, const TensorPtr& mask, const TensorPtr& bias,
                               int64_t stride_h, int64_t stride_w, int64_t pad_h, int64_t pad_w,

@@ -216,6 +216,12 @@ def nms(boxes: np.ndarray, iou_threshold: float, keep_n: int) -> np.ndarray:
     return keep
 
 
+def nms_by_score(boxes: np.ndarray, scores: np.ndarray, iou_threshold: float) -> np.ndarray:
+    """Indices of the boxes that are kept, the best first."""
+    order = np.argsort(-scores, kind="stable")
+    return order[nms(boxes[order], iou_threshold, -1) != 0]
+
+
 def _zero_padded_value(plane: np.ndarray, y: float, x: float) -> np.ndarray:
     """Bilinear in (C, H, W), with zeros outside."""
     top, left = math.floor(y), math.floor(x)
@@ -266,5 +272,6 @@ NAMES: dict[str, Any] = {
     "pixel_unshuffle": pixel_unshuffle,
     "roi_align": roi_align,
     "nms": nms,
+    "nms_by_score": nms_by_score,
     "deform_conv2d": deform_conv2d,
 }
