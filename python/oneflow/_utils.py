@@ -1,4 +1,4 @@
-"""Several tensors as one vector, and back: what programs for several processes reduce in one go."""
+"""What libraries take from the package's inside: vectors of tensors, and a check."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def _unflatten_dense_tensors(flat: Any, tensors: Iterable[Any]) -> tuple[Any, ..
         parts.append(_C.view(_C.narrow(flat, 0, begin, count), tuple(tensor.shape)))
         begin += count
     return tuple(parts)
+
+
+def _assert(condition: Any, message: str) -> None:
+    """AssertionError unless the condition holds: what programs call where they may be traced."""
+    if not condition:
+        raise AssertionError(message)

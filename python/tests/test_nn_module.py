@@ -547,3 +547,10 @@ def test_global_parameters_and_back() -> None:
         model.to_local()
     with raises(RuntimeError, "to_global instead"):
         model.to_consistent()
+
+
+def test_what_flowvision_takes_from_inside() -> None:
+    assert flow.jit._script_if_tracing(len) is len
+    flow._assert(True, "not said")
+    with raises(AssertionError, "what is wrong"):
+        flow._assert(False, "what is wrong")

@@ -26,6 +26,7 @@ _OF_MODULES = {
     "oneflow.framework.window": ("hann_window", "hamming_window", "blackman_window"),
     "oneflow.framework.deprecate": ("is_deprecated", "oneflow_deprecate"),
     "oneflow.framework.broadcast": ("broadcast_shapes", "broadcast_tensors", "meshgrid"),
+    "oneflow._utils": ("_assert",),
     "oneflow.jit": ("script", "ignore"),
     "oneflow.amp.autocast_mode": ("autocast", "autocast_decorator"),
     "oneflow.nn.functional": (
