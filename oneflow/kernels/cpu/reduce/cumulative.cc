@@ -75,21 +75,21 @@ struct Task {
   }
 };
 
-// Four rows side by side, chunk by chunk.
+// Up to four rows side by side.
 void ScanRows(const Task& task, int64_t first, int64_t last) {
+  const int64_t n = task.extents.n;
+  const void* from[kSide];
+  void* to[kSide];
   ScanState states[kSide];
-  int64_t rows[kSide];
   const int count = static_cast<int>(last - first);
   for (int k = 0; k < count; ++k) {
+    const int64_t start = task.ChunkStart(first + k, 0);
+    from[k] = task.x + start * task.x_size;
+    to[k] = task.out + start * task.out_size;
     states[k] = task.identity;
-    rows[k] = first + k;
   }
-  for (int64_t c = 0; c < task.chunks(); ++c) {
-    const int64_t chunk[kSide] = {c, c, c, c};
-    task.Run(rows, chunk, states, count);
-    if (c + 1 == task.chunks()) { break; }
-    for (int k = 0; k < count; ++k) { task.Total(rows[k], c, states + k); }
-  }
+  if (count == kSide) { return task.loops.rows(from, to, n, task.step(), states); }
+  for (int k = 0; k < count; ++k) { task.loops.row(from[k], to[k], n, task.step(), states[k]); }
 }
 
 // Four chunks of one row side by side; `state` is where the first starts, and then where the next
@@ -108,6 +108,7 @@ void ScanChunks(const Task& task, int64_t row, int64_t first, ScanState* state) 
 }
 
 void ScanRow(const Task& task, int64_t row) {
+  if (!task.floats) { return ScanRows(task, row, row + 1); }  // integer additions do not wait long
   ScanState state = task.identity;
   for (int64_t c = 0; c < task.chunks(); c += kSide) { ScanChunks(task, row, c, &state); }
 }

@@ -178,6 +178,90 @@ struct Wide {
   }
 };
 
+// ---- sums of float32 --------------------------------------------------------------------------------
+
+// Converting every element to double would cost more than adding it. So up to kBlock elements are
+// added up in float32, in each of 64 lanes, and their sum in double: the error of a lane's sum does
+// not grow with the number of elements.
+template <typename Op>
+struct Blocked {
+  static constexpr int kBlock = 16;
+  static constexpr int kWide = 64;
+  static constexpr int kWidth = kVectorLanes<float>;
+  static constexpr int kParts = kWide / kWidth;
+  typedef float Vec __attribute__((vector_size(kVectorBytes)));
+  typedef double Double __attribute__((vector_size(kVectorBytes)));
+  using Rest = Wide<Op, float>;
+
+  static Vec Load(const float* from) {
+    Vec x;
+    __builtin_memcpy(&x, from, sizeof(x));
+    return x;
+  }
+
+  // to[l] += narrow[l], l < count.
+  static void AddTo(double* to, const float* narrow, int count) {
+    for (int l = 0; l < count; l += kStep) {
+      Double wide;
+      Traits<float>::WidenStep(narrow + l, &wide);
+      Double sum;
+      __builtin_memcpy(&sum, to + l, sizeof(sum));
+      sum += wide;
+      __builtin_memcpy(to + l, &sum, sizeof(sum));
+    }
+  }
+
+  static void Row(const void* x, int64_t n, int64_t first, void* state) {
+    const float* from = static_cast<const float*>(x);
+    if (n < kWide) { return Rest::Row(x, n, first, state); }
+    double lanes[kLanes] = {};
+    int64_t i = 0;
+    while (i + kWide <= n) {
+      Vec parts[kParts] = {};
+      const int64_t room = (n - i) / kWide;
+      const int64_t steps = room < kBlock ? room : kBlock;
+      for (int64_t s = 0; s < steps; ++s, i += kWide) {
+        for (int v = 0; v < kParts; ++v) { parts[v] += Op::Map(Load(from + i + v * kWidth)); }
+      }
+      for (int half = kParts / 2; half * kWidth >= kLanes; half /= 2) {
+        for (int v = 0; v < half; ++v) { parts[v] += parts[v + half]; }
+      }
+      float narrow[kWide];
+      __builtin_memcpy(narrow, parts, sizeof(parts));
+      AddTo(lanes, narrow, kLanes);
+    }
+    for (int width = kLanes / 2; width > 0; width /= 2) {
+      for (int l = 0; l < width; ++l) { lanes[l] += lanes[l + width]; }
+    }
+    *static_cast<double*>(state) += lanes[0];
+    if (i < n) { Rest::Row(from + i, n - i, first, state); }
+  }
+
+  static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t first,
+                      void* states) {
+    const float* from = static_cast<const float*>(x);
+    double* to = static_cast<double*>(states);
+    int64_t j = 0;
+    for (; j + kWide <= cols; j += kWide) {
+      for (int64_t r = 0; r < rows; r += kBlock) {
+        const int64_t end = r + kBlock < rows ? r + kBlock : rows;
+        Vec parts[kParts] = {};
+        for (int64_t k = r; k < end; ++k) {
+          const float* row = from + k * row_stride + j;
+          for (int v = 0; v < kParts; ++v) { parts[v] += Op::Map(Load(row + v * kWidth)); }
+        }
+        float narrow[kWide];
+        __builtin_memcpy(narrow, parts, sizeof(parts));
+        AddTo(to + j, narrow, kWide);
+      }
+    }
+    if (j < cols) { Rest::Columns(from + j, row_stride, rows, cols - j, first, to + j); }
+  }
+
+  static void Init(void* states, int64_t n) { Rest::Init(states, n); }
+  static void Merge(void* into, const void* from, int64_t n) { Rest::Merge(into, from, n); }
+};
+
 // ---- accumulators of the elements' type: extremes -----------------------------------------------
 
 template <typename T>
@@ -197,7 +281,7 @@ constexpr T Highest() {
   }
 }
 
-// A NaN replaces every number, and no number replaces a NaN.
+// Which of two numbers stays; what a NaN does is looked after apart from it.
 struct Max {
   template <typename T>
   static constexpr T Identity() {
@@ -209,7 +293,7 @@ struct Max {
   }
   template <typename V>
   static void Join(V* a, const V& b) {
-    *a = ((b > *a) | (b != b)) ? b : *a;  // NOLINT(misc-redundant-expression)
+    *a = b > *a ? b : *a;
   }
 };
 struct Min {
@@ -223,7 +307,7 @@ struct Min {
   }
   template <typename V>
   static void Join(V* a, const V& b) {
-    *a = ((b < *a) | (b != b)) ? b : *a;  // NOLINT(misc-redundant-expression)
+    *a = b < *a ? b : *a;
   }
 };
 struct MaxAbs : Max {
@@ -247,12 +331,36 @@ template <typename Op, typename T>
 struct Same {
   static constexpr int kWidth = kVectorLanes<T>;
   static constexpr int kUnroll = 4;
+  static constexpr bool kHasNan = static_cast<T>(0.5) != T(0);
   typedef T Vec __attribute__((vector_size(kVectorBytes)));
 
-  static Vec Load(const T* from) {
-    Vec x;
-    __builtin_memcpy(&x, from, sizeof(x));
-    return x;
+  // The best of some vectors so far, and in which lanes a NaN was seen.
+  struct Best {
+    Vec value[kUnroll];
+    decltype(Vec{} != Vec{}) nan[kUnroll] = {};
+
+    void Take(const T* from) {
+      for (int u = 0; u < kUnroll; ++u) {
+        Vec x;
+        __builtin_memcpy(&x, from + u * kWidth, sizeof(x));
+        Op::Join(value + u, Op::Map(x));
+        if constexpr (kHasNan) { nan[u] |= x != x; }  // NOLINT(misc-redundant-expression)
+      }
+    }
+    void Store(T* to) const {
+      for (int u = 0; u < kUnroll; ++u) {
+        Vec out = value[u];
+        if constexpr (kHasNan) { out = nan[u] ? Vec{} + static_cast<T>(__builtin_nan("")) : out; }
+        __builtin_memcpy(to + u * kWidth, &out, sizeof(out));
+      }
+    }
+  };
+  static constexpr int kStrip = kWidth * kUnroll;
+
+  // A NaN replaces every number, and no number replaces a NaN.
+  static void TakeOne(T* acc, T x) {
+    Op::Join(acc, x);
+    if (x != x) { *acc = x; }  // NOLINT(misc-redundant-expression)
   }
 
   static void Init(void* states, int64_t n) {
@@ -264,20 +372,15 @@ struct Same {
     const T* from = static_cast<const T*>(x);
     T acc = *static_cast<T*>(state);
     int64_t i = 0;
-    if (n >= kWidth * kUnroll) {
-      Vec accs[kUnroll];
-      for (Vec& a : accs) { a = Vec{} + acc; }
-      for (; i + kWidth * kUnroll <= n; i += kWidth * kUnroll) {
-        for (int u = 0; u < kUnroll; ++u) {
-          Op::Join(accs + u, Op::Map(Load(from + i + u * kWidth)));
-        }
-      }
-      for (int u = 1; u < kUnroll; ++u) { Op::Join(accs, accs[u]); }
-      T lanes[kWidth];
-      __builtin_memcpy(lanes, accs, sizeof(lanes));
-      for (int l = 0; l < kWidth; ++l) { Op::Join(&acc, lanes[l]); }
+    if (n >= kStrip) {
+      Best best;
+      for (Vec& v : best.value) { v = Vec{} + Op::template Identity<T>(); }
+      for (; i + kStrip <= n; i += kStrip) { best.Take(from + i); }
+      T lanes[kStrip];
+      best.Store(lanes);
+      for (int l = 0; l < kStrip; ++l) { TakeOne(&acc, lanes[l]); }
     }
-    for (; i < n; ++i) { Op::Join(&acc, Op::Map(from[i])); }
+    for (; i < n; ++i) { TakeOne(&acc, Op::Map(from[i])); }
     *static_cast<T*>(state) = acc;
   }
 
@@ -286,22 +389,21 @@ struct Same {
     const T* from = static_cast<const T*>(x);
     T* to = static_cast<T*>(states);
     int64_t j = 0;
-    for (; j + kWidth <= cols; j += kWidth) {
-      Vec acc = Load(to + j);
-      for (int64_t r = 0; r < rows; ++r) {
-        Op::Join(&acc, Op::Map(Load(from + r * row_stride + j)));
-      }
-      __builtin_memcpy(to + j, &acc, sizeof(acc));
+    for (; j + kStrip <= cols; j += kStrip) {
+      Best best;
+      __builtin_memcpy(best.value, to + j, sizeof(best.value));
+      for (int64_t r = 0; r < rows; ++r) { best.Take(from + r * row_stride + j); }
+      best.Store(to + j);
     }
     for (int64_t r = 0; r < rows && j < cols; ++r) {
-      for (int64_t k = j; k < cols; ++k) { Op::Join(to + k, Op::Map(from[r * row_stride + k])); }
+      for (int64_t k = j; k < cols; ++k) { TakeOne(to + k, Op::Map(from[r * row_stride + k])); }
     }
   }
 
   static void Merge(void* into, const void* from, int64_t n) {
     T* to = static_cast<T*>(into);
     const T* more = static_cast<const T*>(from);
-    for (int64_t i = 0; i < n; ++i) { Op::Join(to + i, more[i]); }
+    for (int64_t i = 0; i < n; ++i) { TakeOne(to + i, more[i]); }
   }
 };
 
@@ -327,14 +429,28 @@ struct Logic {
 
   static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t,
                       void* states) {
+    constexpr int kUnroll = 4;
+    constexpr int kStrip = kVectorLanes<T> * kUnroll;
+    typedef T Vec __attribute__((vector_size(kVectorBytes)));
     const T* from = static_cast<const T*>(x);
     uint8_t* to = static_cast<uint8_t*>(states);
-    for (int64_t r = 0; r < rows; ++r) {
-      const T* row = from + r * row_stride;
-#pragma GCC ivdep
-      for (int64_t j = 0; j < cols; ++j) {
-        const uint8_t nonzero = row[j] != T(0) ? 1 : 0;
-        to[j] = kAny ? to[j] | nonzero : to[j] & nonzero;
+    int64_t j = 0;
+    for (; j + kStrip <= cols; j += kStrip) {
+      decltype(Vec{} != Vec{}) found[kUnroll] = {};  // what decides a column: anything, or a zero
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int u = 0; u < kUnroll; ++u) {
+          Vec v;
+          __builtin_memcpy(&v, from + r * row_stride + j + u * kVectorLanes<T>, sizeof(v));
+          found[u] |= kAny ? v != Vec{} : v == Vec{};
+        }
+      }
+      for (int l = 0; l < kStrip; ++l) {
+        if (found[l / kVectorLanes<T>][l % kVectorLanes<T>] != 0) { to[j + l] = kAny ? 1 : 0; }
+      }
+    }
+    for (int64_t r = 0; r < rows && j < cols; ++r) {
+      for (int64_t k = j; k < cols; ++k) {
+        if ((from[r * row_stride + k] != T(0)) == kAny) { to[k] = kAny ? 1 : 0; }
       }
     }
   }
@@ -348,9 +464,20 @@ struct Logic {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-template <typename Loops>
+template <typename Loops, typename T>
+void Rows(const void* x, int64_t n, int64_t row_stride, int64_t count, void* states,
+          int64_t state_bytes) {
+  const T* from = static_cast<const T*>(x);
+  char* to = static_cast<char*>(states);
+  for (int64_t i = 0; i < count; ++i) {
+    Loops::Row(from + i * row_stride, n, 0, to + i * state_bytes);
+  }
+}
+
+template <typename Loops, typename T>
 constexpr ReduceLoops Entry(int64_t state_bytes) {
-  return {state_bytes, &Loops::Init, &Loops::Row, &Loops::Columns, &Loops::Merge, false};
+  return {state_bytes,     &Loops::Init,  &Loops::Row, &Rows<Loops, T>,
+          &Loops::Columns, &Loops::Merge, false};
 }
 
 constexpr int I(Fold fold) { return static_cast<int>(fold); }
@@ -359,25 +486,25 @@ constexpr int I(Fold fold) { return static_cast<int>(fold); }
 template <typename Summed, typename T>
 constexpr void Fill(FoldTable* table, DataType dtype) {
   const int d = static_cast<int>(dtype);
-  table->at[I(Fold::kSum)][d] = Entry<Wide<Sum, Summed>>(8);
-  table->at[I(Fold::kNanSum)][d] = Entry<Wide<Sum, Summed>>(8);
-  table->at[I(Fold::kCountNonzero)][d] = Entry<Wide<CountNonzero, Summed>>(8);
-  table->at[I(Fold::kProd)][d] = Entry<Wide<Prod, Summed>>(8);
-  table->at[I(Fold::kMax)][d] = Entry<Same<Max, T>>(sizeof(T));
-  table->at[I(Fold::kMin)][d] = Entry<Same<Min, T>>(sizeof(T));
-  table->at[I(Fold::kAll)][d] = Entry<Logic<false, T>>(1);
-  table->at[I(Fold::kAny)][d] = Entry<Logic<true, T>>(1);
+  table->at[I(Fold::kSum)][d] = Entry<Wide<Sum, Summed>, Summed>(8);
+  table->at[I(Fold::kNanSum)][d] = Entry<Wide<Sum, Summed>, Summed>(8);
+  table->at[I(Fold::kCountNonzero)][d] = Entry<Wide<CountNonzero, Summed>, Summed>(8);
+  table->at[I(Fold::kProd)][d] = Entry<Wide<Prod, Summed>, Summed>(8);
+  table->at[I(Fold::kMax)][d] = Entry<Same<Max, T>, T>(sizeof(T));
+  table->at[I(Fold::kMin)][d] = Entry<Same<Min, T>, T>(sizeof(T));
+  table->at[I(Fold::kAll)][d] = Entry<Logic<false, T>, T>(1);
+  table->at[I(Fold::kAny)][d] = Entry<Logic<true, T>, T>(1);
 }
 
 template <typename T>
 constexpr void FillFloat(FoldTable* table, DataType dtype) {
   const int d = static_cast<int>(dtype);
   Fill<T, T>(table, dtype);
-  table->at[I(Fold::kNanSum)][d] = Entry<Wide<NanSum, T>>(8);
-  table->at[I(Fold::kSumAbs)][d] = Entry<Wide<SumAbs, T>>(8);
-  table->at[I(Fold::kSumSquares)][d] = Entry<Wide<SumSquares, T>>(8);
-  table->at[I(Fold::kMaxAbs)][d] = Entry<Same<MaxAbs, T>>(sizeof(T));
-  table->at[I(Fold::kMinAbs)][d] = Entry<Same<MinAbs, T>>(sizeof(T));
+  table->at[I(Fold::kNanSum)][d] = Entry<Wide<NanSum, T>, T>(8);
+  table->at[I(Fold::kSumAbs)][d] = Entry<Wide<SumAbs, T>, T>(8);
+  table->at[I(Fold::kSumSquares)][d] = Entry<Wide<SumSquares, T>, T>(8);
+  table->at[I(Fold::kMaxAbs)][d] = Entry<Same<MaxAbs, T>, T>(sizeof(T));
+  table->at[I(Fold::kMinAbs)][d] = Entry<Same<MinAbs, T>, T>(sizeof(T));
 }
 
 constexpr FoldTable MakeTable() {
@@ -389,6 +516,12 @@ constexpr FoldTable MakeTable() {
   Fill<int32_t, int32_t>(&table, DataType::kInt32);
   Fill<int64_t, int64_t>(&table, DataType::kInt64);
   FillFloat<float>(&table, DataType::kFloat);
+  const int f = static_cast<int>(DataType::kFloat);
+  table.at[I(Fold::kSum)][f] = Entry<Blocked<Sum>, float>(8);
+  table.at[I(Fold::kNanSum)][f] = Entry<Blocked<NanSum>, float>(8);
+  table.at[I(Fold::kSumAbs)][f] = Entry<Blocked<SumAbs>, float>(8);
+  table.at[I(Fold::kSumSquares)][f] = Entry<Blocked<SumSquares>, float>(8);
+  table.at[I(Fold::kCountNonzero)][f] = Entry<Blocked<CountNonzero>, float>(8);
   FillFloat<double>(&table, DataType::kDouble);
   return table;
 }

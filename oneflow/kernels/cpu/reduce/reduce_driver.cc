@@ -68,6 +68,10 @@ struct Task {
       });
       return;
     }
+    if (plan.one_run() && plan.run_stride() == 1 && !packer.widens() && begin == 0) {
+      loops.rows(base, end, unit.input_step, unit.columns, states, loops.state_bytes);
+      return;
+    }
     for (int64_t j = 0; j < unit.columns; ++j) {
       plan.ForEachRun(begin, end, [&](int64_t offset, int64_t n, int64_t first) {
         Row(base + offset * size, n, first, states);
@@ -253,7 +257,7 @@ double ReduceCost(const KernelCall& call) {
   const double elements = static_cast<double>(call.inputs[0].Count());
   const double outputs = static_cast<double>(call.outputs[0].Count());
   const double halves = LoopDtype(call.inputs[0].dtype) == call.inputs[0].dtype ? 0.0 : 1.0;
-  return 50.0 + MemoryCostNs(BytesOf(call.inputs[0])) + (0.1 + halves) * elements + 5.0 * outputs;
+  return 50.0 + MemoryCostNs(BytesOf(call.inputs[0])) + (0.03 + halves) * elements + 2.0 * outputs;
 }
 
 }  // namespace cpu

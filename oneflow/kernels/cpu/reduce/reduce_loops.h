@@ -4,9 +4,9 @@
 // index, a mean with the squared deviations. States are opaque to whoever drives the loops: made by
 // `init`, fed by `row` and `columns`, joined by `merge`.
 //
-// Floating-point numbers are added up in double, integers in uint64_t, which wraps. The order of
-// operations is fixed (16 running sums, folded at the end), so every instruction set and every
-// number of threads gives the same bits. Thread safety: constants.
+// Floating-point numbers are added up in double (float32 sixteen at a time in float32 first), integers
+// in uint64_t, which wraps. The order of operations is fixed (16 or 64 running sums, folded at the
+// end), so every instruction set and every number of threads gives the same bits. Thread safety: constants.
 #ifndef ONEFLOW_KERNELS_CPU_REDUCE_REDUCE_LOOPS_H_
 #define ONEFLOW_KERNELS_CPU_REDUCE_REDUCE_LOOPS_H_
 
@@ -28,6 +28,9 @@ struct ReduceLoops {
   void (*init)(void* states, int64_t n) = nullptr;
   // Takes x[0..n) into the state. `first` is the index of x[0] among the reduced elements.
   void (*row)(const void* x, int64_t n, int64_t first, void* state) = nullptr;
+  // Takes x[r * row_stride .. + n) into states[r] for all r < count.
+  void (*rows)(const void* x, int64_t n, int64_t row_stride, int64_t count, void* states,
+               int64_t state_bytes) = nullptr;
   // Takes x[r * row_stride + j] into states[j] for all r in order; row_stride in elements.
   // REQUIRES cols <= kColumnTile.
   void (*columns)(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t first,

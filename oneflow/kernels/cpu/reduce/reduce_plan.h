@@ -59,6 +59,8 @@ class ReducePlan {
       begin += n;
     }
   }
+  // Whether all reduced elements of an output are one run.
+  bool one_run() const { return num_reduced_ == 1; }
   int64_t run_stride() const { return reduced_[0].input; }
 
  private:

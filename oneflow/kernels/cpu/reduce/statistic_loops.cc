@@ -60,6 +60,14 @@ struct Arg {
     if (to->index < 0) { Set(to, from[0], first); }
     T best = Value(*to);
     int64_t index = to->index;
+    if (n <= 32) {
+      for (int64_t i = 0; i < n; ++i) {
+        const bool better = Better<kMax>(from[i], best);
+        best = better ? from[i] : best;
+        index = better ? first + i : index;
+      }
+      return Set(to, best, index);
+    }
     for (int64_t at = 0; at < n; at += kBlock) {
       const int64_t end = at + kBlock < n ? at + kBlock : n;
       if (!BlockHasBetter<kMax>(from + at, end - at, best)) { continue; }
@@ -114,6 +122,10 @@ struct Arg {
 // by the formula of Chan, Golub and LeVeque. The mean is summed up as a distance from the first
 // element, so that equal elements have exactly no variance.
 inline void Join(MomentState* to, double count, double mean, double squares) {
+  if (to->count == 0.0) {
+    *to = {count, mean, squares};
+    return;
+  }
   if (count == 0.0) { return; }
   const double total = to->count + count;
   const double delta = mean - to->mean;
@@ -131,6 +143,11 @@ struct Moments {
 
   static double MeanOf(const T* x, int64_t n) {
     const double shift = static_cast<double>(x[0]);
+    if (n < kLanes) {
+      double sum = 0.0;
+      for (int64_t i = 1; i < n; ++i) { sum += static_cast<double>(x[i]) - shift; }
+      return shift + sum / static_cast<double>(n);
+    }
     double lanes[kLanes] = {};
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
@@ -141,6 +158,14 @@ struct Moments {
   }
 
   static double SquaresOf(const T* x, int64_t n, double mean) {
+    if (n < kLanes) {
+      double sum = 0.0;
+      for (int64_t i = 0; i < n; ++i) {
+        const double d = static_cast<double>(x[i]) - mean;
+        sum += d * d;
+      }
+      return sum;
+    }
     double lanes[kLanes] = {};
     int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
@@ -250,10 +275,16 @@ struct LogSumExp {
   }
 
   static double SumOfExp(const T* x, int64_t n, T max) {
+    constexpr int64_t kBlock = 16 * kLanes;  // elements that are added up in their own type
     double lanes[kLanes] = {};
     int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(Exp(x[i + l] - max)); }
+    while (i + kLanes <= n) {
+      const int64_t end = i + kBlock < n ? i + kBlock : n;
+      T parts[kLanes] = {};
+      for (; i + kLanes <= end; i += kLanes) {
+        for (int l = 0; l < kLanes; ++l) { parts[l] += Exp(x[i + l] - max); }
+      }
+      for (int l = 0; l < kLanes; ++l) { lanes[l] += static_cast<double>(parts[l]); }
     }
     // The rest goes through the same vector code: filled up with -inf, whose exponential is 0.
     if (i < n) {
@@ -315,24 +346,35 @@ struct LogSumExp {
 
 // ---- the table ----------------------------------------------------------------------------------
 
-template <typename Loops>
+template <typename Loops, typename T>
+void Rows(const void* x, int64_t n, int64_t row_stride, int64_t count, void* states,
+          int64_t state_bytes) {
+  const T* from = static_cast<const T*>(x);
+  char* to = static_cast<char*>(states);
+  for (int64_t i = 0; i < count; ++i) {
+    Loops::Row(from + i * row_stride, n, 0, to + i * state_bytes);
+  }
+}
+
+template <typename Loops, typename T>
 constexpr ReduceLoops Entry(int64_t state_bytes, bool positional = false) {
-  return {state_bytes, &Loops::Init, &Loops::Row, &Loops::Columns, &Loops::Merge, positional};
+  return {state_bytes,     &Loops::Init,  &Loops::Row, &Rows<Loops, T>,
+          &Loops::Columns, &Loops::Merge, positional};
 }
 
 template <typename T>
 constexpr void FillArg(StatisticTable* table, DataType dtype) {
   const int d = static_cast<int>(dtype);
-  table->argmax[d] = Entry<Arg<true, T>>(sizeof(ArgState), true);
-  table->argmin[d] = Entry<Arg<false, T>>(sizeof(ArgState), true);
+  table->argmax[d] = Entry<Arg<true, T>, T>(sizeof(ArgState), true);
+  table->argmin[d] = Entry<Arg<false, T>, T>(sizeof(ArgState), true);
 }
 
 template <typename T>
 constexpr void FillFloat(StatisticTable* table, DataType dtype) {
   const int d = static_cast<int>(dtype);
   FillArg<T>(table, dtype);
-  table->moments[d] = Entry<Moments<T>>(sizeof(MomentState));
-  table->log_sum_exp[d] = Entry<LogSumExp<T>>(sizeof(LogSumExpState));
+  table->moments[d] = Entry<Moments<T>, T>(sizeof(MomentState));
+  table->log_sum_exp[d] = Entry<LogSumExp<T>, T>(sizeof(LogSumExpState));
 }
 
 constexpr StatisticTable MakeTable() {

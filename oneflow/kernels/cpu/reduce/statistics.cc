@@ -124,23 +124,28 @@ const char* AcceptFloating(const KernelCall& call) {
   return call.outputs[0].contiguous ? nullptr : "output is not dense";
 }
 
-double MomentCost(const KernelCall& call) { return 2.0 * ReduceCost(call); }
+double ArgCost(const KernelCall& call) {
+  return ReduceCost(call) + 0.1 * static_cast<double>(call.inputs[0].Count());
+}
+double MomentCost(const KernelCall& call) {
+  return ReduceCost(call) + 0.2 * static_cast<double>(call.inputs[0].Count());
+}
 double LogSumExpCost(const KernelCall& call) {
-  return ReduceCost(call) + 1.0 * static_cast<double>(call.inputs[0].Count());
+  return ReduceCost(call) + 0.7 * static_cast<double>(call.inputs[0].Count());
 }
 
 }  // namespace
 
 ONEFLOW_REGISTER_KERNEL(argmax, {"argmax.cpu.vector", &RunArg<&StatisticTable::argmax>, &AcceptArg,
-                                 &ReduceCost, &Scratch<&StatisticTable::argmax>});
+                                 &ArgCost, &Scratch<&StatisticTable::argmax>});
 ONEFLOW_REGISTER_KERNEL(argmin, {"argmin.cpu.vector", &RunArg<&StatisticTable::argmin>, &AcceptArg,
-                                 &ReduceCost, &Scratch<&StatisticTable::argmin>});
+                                 &ArgCost, &Scratch<&StatisticTable::argmin>});
 ONEFLOW_REGISTER_KERNEL(max_dim,
                         {"max_dim.cpu.vector", &RunValueAndIndex<&StatisticTable::argmax>,
-                         &AcceptValueAndIndex, &ReduceCost, &Scratch<&StatisticTable::argmax>});
+                         &AcceptValueAndIndex, &ArgCost, &Scratch<&StatisticTable::argmax>});
 ONEFLOW_REGISTER_KERNEL(min_dim,
                         {"min_dim.cpu.vector", &RunValueAndIndex<&StatisticTable::argmin>,
-                         &AcceptValueAndIndex, &ReduceCost, &Scratch<&StatisticTable::argmin>});
+                         &AcceptValueAndIndex, &ArgCost, &Scratch<&StatisticTable::argmin>});
 ONEFLOW_REGISTER_KERNEL(var, {"var.cpu.vector", &RunVar, &AcceptFloating, &MomentCost,
                               &Scratch<&StatisticTable::moments>});
 ONEFLOW_REGISTER_KERNEL(std, {"std.cpu.vector", &RunStd, &AcceptFloating, &MomentCost,

@@ -29,7 +29,8 @@ void SortByComparison(Keyed* x, int64_t n) {
 template <typename Keyed, int kBits>
 struct Digits {
   static constexpr int kBuckets = 1 << kBits;
-  static constexpr int kCount = (static_cast<int>(sizeof(typename Keyed::Key)) * 8 + kBits - 1) / kBits;
+  static constexpr int kCount =
+      (static_cast<int>(sizeof(typename Keyed::Key)) * 8 + kBits - 1) / kBits;
 
   static uint32_t Of(const Keyed& x, int digit) {
     return static_cast<uint32_t>(x.key() >> (digit * kBits)) & (kBuckets - 1);
@@ -45,14 +46,15 @@ bool IsTrivial(const int64_t* counts, int buckets, int64_t n) {
 }
 
 template <typename Keyed, int kBits>
-Keyed* SortByDigits(Keyed* x, Keyed* spare, int64_t n) {
+Keyed* SortByDigits(Keyed* x, Keyed* spare, int64_t n, int bits) {
   using D = Digits<Keyed, kBits>;
+  const int digits = (bits + kBits - 1) / kBits;
   int64_t counts[D::kCount][D::kBuckets];
-  std::memset(counts, 0, sizeof(counts));
+  std::memset(counts, 0, sizeof(counts[0]) * static_cast<size_t>(digits));
   for (int64_t i = 0; i < n; ++i) {
-    for (int d = 0; d < D::kCount; ++d) { ++counts[d][D::Of(x[i], d)]; }
+    for (int d = 0; d < digits; ++d) { ++counts[d][D::Of(x[i], d)]; }
   }
-  for (int d = 0; d < D::kCount; ++d) {
+  for (int d = 0; d < digits; ++d) {
     int64_t* at = counts[d];
     if (IsTrivial(at, D::kBuckets, n)) { continue; }
     int64_t before = 0;
@@ -65,11 +67,11 @@ Keyed* SortByDigits(Keyed* x, Keyed* spare, int64_t n) {
 
 // Each thread counts and moves its own part; the parts of a bucket follow in the order of threads.
 template <typename Keyed>
-Keyed* SortTogether(Keyed* x, Keyed* spare, int64_t n, int threads) {
+Keyed* SortTogether(Keyed* x, Keyed* spare, int64_t n, int threads, int bits) {
   using D = Digits<Keyed, 11>;
   std::vector<int64_t> counts(static_cast<size_t>(threads) * D::kBuckets);
   const int64_t part = (n + threads - 1) / threads;
-  for (int d = 0; d < D::kCount; ++d) {
+  for (int d = 0; d < (bits + 10) / 11; ++d) {
     std::fill(counts.begin(), counts.end(), 0);
     ParallelFor(threads, n, part, [&](int64_t begin, int64_t end) {
       int64_t* own = counts.data() + begin / part * D::kBuckets;
@@ -95,23 +97,23 @@ Keyed* SortTogether(Keyed* x, Keyed* spare, int64_t n, int threads) {
 }
 
 template <typename Keyed>
-Keyed* Sort(Keyed* x, Keyed* spare, int64_t n, int threads) {
+Keyed* Sort(Keyed* x, Keyed* spare, int64_t n, int threads, int bits) {
   if (n <= kComparisonSort) {
     SortByComparison(x, n);
     return x;
   }
-  if (n < kWideDigits) { return SortByDigits<Keyed, 8>(x, spare, n); }
-  if (threads <= 1) { return SortByDigits<Keyed, 11>(x, spare, n); }
-  return SortTogether(x, spare, n, threads);
+  if (n < kWideDigits) { return SortByDigits<Keyed, 8>(x, spare, n, bits); }
+  if (threads <= 1) { return SortByDigits<Keyed, 11>(x, spare, n, bits); }
+  return SortTogether(x, spare, n, threads, bits);
 }
 
 }  // namespace
 
-Keyed32* SortKeyed(Keyed32* x, Keyed32* spare, int64_t n, int threads) {
-  return Sort(x, spare, n, threads);
+Keyed32* SortKeyed(Keyed32* x, Keyed32* spare, int64_t n, int threads, int bits) {
+  return Sort(x, spare, n, threads, bits);
 }
-Keyed64* SortKeyed(Keyed64* x, Keyed64* spare, int64_t n, int threads) {
-  return Sort(x, spare, n, threads);
+Keyed64* SortKeyed(Keyed64* x, Keyed64* spare, int64_t n, int threads, int bits) {
+  return Sort(x, spare, n, threads, bits);
 }
 
 }  // namespace cpu

@@ -13,9 +13,10 @@ namespace oneflow {
 namespace cpu {
 
 // Sorts x[0..n), whose indices ascend, by their keys. `spare` has room for n more. Returns where the
-// result is: x or spare. With threads > 1 all of them work on the one array.
-Keyed32* SortKeyed(Keyed32* x, Keyed32* spare, int64_t n, int threads);
-Keyed64* SortKeyed(Keyed64* x, Keyed64* spare, int64_t n, int threads);
+// result is: x or spare. With threads > 1 all of them work on the one array. `bits`: no key has a
+// bit set above these.
+Keyed32* SortKeyed(Keyed32* x, Keyed32* spare, int64_t n, int threads, int bits = 32);
+Keyed64* SortKeyed(Keyed64* x, Keyed64* spare, int64_t n, int threads, int bits = 64);
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -10,20 +10,23 @@ namespace cpu {
 
 namespace {
 
-// How many elements of a sorted row go before `key`; `right`: or are equal to it.
-template <typename Keys>
+// How many elements of a sorted row go before `key`; `right`: or are equal to it. Without a branch
+// that depends on what is compared: half of them would be foretold wrongly.
+template <typename Keys, bool kRight>
 int64_t Search(const typename Keys::Bits* row, const int64_t* order, int64_t n,
-               typename Keys::Key key, bool right) {
+               typename Keys::Key key) {
+  const auto before = [&](int64_t i) {
+    const auto x = Keys::Of(row[order == nullptr ? i : order[i]]);
+    return kRight ? x <= key : x < key;
+  };
+  if (n == 0) { return 0; }
   int64_t low = 0;
-  while (n > 0) {
+  while (n > 1) {
     const int64_t half = n / 2;
-    const int64_t at = low + half;
-    const auto x = Keys::Of(row[order == nullptr ? at : order[at]]);
-    const bool before = right ? x <= key : x < key;
-    low = before ? at + 1 : low;
-    n = before ? n - half - 1 : half;
+    low += before(low + half - 1) ? half : 0;
+    n -= half;
   }
-  return low;
+  return low + (before(low) ? 1 : 0);
 }
 
 template <typename Keys>
@@ -48,8 +51,10 @@ Maybe<void> SearchSorted(const KernelCall& call) {
   ParallelFor(call.threads, total, 2048, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = sequence.ndim == 1 ? 0 : i / per_row * n;
-      const int64_t found = Search<Keys>(sorted + row, order == nullptr ? nullptr : order + row, n,
-                                         Keys::Of(values[i]), attrs.right);
+      const int64_t* by = order == nullptr ? nullptr : order + row;
+      const auto key = Keys::Of(values[i]);
+      const int64_t found = attrs.right ? Search<Keys, true>(sorted + row, by, n, key)
+                                        : Search<Keys, false>(sorted + row, by, n, key);
       if (attrs.dtype == DataType::kInt32) {
         out.Data<int32_t>()[i] = static_cast<int32_t>(found);
       } else {

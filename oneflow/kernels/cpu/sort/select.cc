@@ -25,7 +25,31 @@ struct Source {
   int64_t step;
   Key flip;
 
-  Keyed At(int64_t i) const { return Keyed::Of(static_cast<Key>(Keys::Of(x[i * step]) ^ flip), i); }
+  Key KeyAt(int64_t i) const { return static_cast<Key>(Keys::Of(x[i * step]) ^ flip); }
+  Keyed At(int64_t i) const { return Keyed::Of(KeyAt(i), i); }
+  // The first of elements [i, end), all of them behind `last`, that goes before it all the same.
+  int64_t NextBefore(int64_t i, int64_t end, const Keyed& last) const {
+    const Key key = last.key();
+    if (step == 1) {
+      const Bits value = x[last.index()];
+      i = flip == 0 ? SkipBlocks<false>(i, end, value) : SkipBlocks<true>(i, end, value);
+    }
+    while (i < end && !(KeyAt(i) < key)) { ++i; }
+    return i;
+  }
+  template <bool kDescending>
+  int64_t SkipBlocks(int64_t i, int64_t end, Bits value) const {
+    constexpr int64_t kBlock = 32;
+    for (; i + kBlock <= end; i += kBlock) {
+      // Counted without leaving early, so that the compiler can use vectors.
+      int before = 0;
+      for (int64_t j = 0; j < kBlock; ++j) {
+        before |= Keys::template MayPrecede<kDescending>(x[i + j], value) ? 1 : 0;
+      }
+      if (before != 0) { break; }
+    }
+    return i;
+  }
   void Pack(Keyed* room, int64_t n) const {
     for (int64_t i = 0; i < n; ++i) { room[i] = At(i); }
   }
@@ -79,7 +103,7 @@ Keyed Kth(Keyed* x, int64_t n, int64_t k) {
 bool SortsAll(int64_t n, int64_t k) { return 4 * k >= n; }
 
 // Room for all elements and as many again, or for twice as many candidates as are wanted.
-int64_t TopkRoom(int64_t n, int64_t k) { return SortsAll(n, k) ? 2 * n : 2 * k + 1024; }
+int64_t TopkRoom(int64_t n, int64_t k) { return SortsAll(n, k) ? 2 * n : 2 * k + 64; }
 
 // The k first of elements [begin, end), at the start of `room`, in no order. Returns their number.
 template <typename Keys, typename Keyed = typename Keys::Keyed>
@@ -93,9 +117,9 @@ int64_t Candidates(const Source<Keys>& source, int64_t begin, int64_t end, int64
     count = k;
     // From now on only what goes before the last of them is of interest.
     const Keyed last = room[k - 1];
-    for (; i < end && count < size; ++i) {
-      const Keyed e = source.At(i);
-      if (e < last) { room[count++] = e; }
+    while (i < end && count < size) {
+      i = source.NextBefore(i, end, last);
+      if (i < end) { room[count++] = source.At(i++); }
     }
   }
   return count;

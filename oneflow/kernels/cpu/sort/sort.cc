@@ -14,6 +14,8 @@ namespace {
 
 constexpr int64_t kTogether = 1 << 16;  // vectors from this length on are sorted by all threads
 
+constexpr int64_t kLong = 256;  // from here on a look at the range of keys pays
+
 // How the vectors are shared out: to each thread its own, or all threads to each.
 struct Shares {
   int workers;  // that work on vectors of their own
@@ -38,25 +40,51 @@ struct SortTask {
   Vectors vectors;
   int threads;
 
+  struct Source {
+    const Bits* x;
+    int64_t step;
+    Key flip;
+
+    Key At(int64_t i) const { return static_cast<Key>(Keys::Of(x[i * step]) ^ flip); }
+  };
+
   void Run(int64_t v, Keyed* room) const {
     const ArrayView& input = call.inputs[0];
-    const Bits* x = input.Data<Bits>() + StridedStart(input, attrs.dim, v);
-    const int64_t step = input.ndim == 0 ? 0 : input.strides[attrs.dim];
+    const Source source = {input.Data<Bits>() + StridedStart(input, attrs.dim, v),
+                           input.ndim == 0 ? 0 : input.strides[attrs.dim],
+                           attrs.descending ? static_cast<Key>(~Key(0)) : Key(0)};
+    if (vectors.n < kLong) {
+      return SortAs(source, v, room, Key(0), static_cast<int>(sizeof(Key)) * 8);
+    }
+    // Keys that lie close together have few digits, and short ones where the dtype is long.
+    Key low = source.At(0);
+    Key high = low;
+    for (int64_t i = 1; i < vectors.n; ++i) {
+      const Key key = source.At(i);
+      low = std::min(low, key);
+      high = std::max(high, key);
+    }
+    const int bits = high == low ? 1 : 64 - __builtin_clzll(static_cast<uint64_t>(high - low));
+    if (bits <= 32) { return SortAs(source, v, reinterpret_cast<Keyed32*>(room), low, bits); }
+    SortAs(source, v, room, low, bits);
+  }
+
+  template <typename Into>
+  void SortAs(const Source& source, int64_t v, Into* room, Key low, int bits) const {
     const int64_t n = vectors.n;
-    const Key flip = attrs.descending ? static_cast<Key>(~Key(0)) : Key(0);
     ParallelFor(threads, n, kTogether, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        room[i] = Keyed::Of(static_cast<Key>(Keys::Of(x[i * step]) ^ flip), i);
+        room[i] = Into::Of(static_cast<typename Into::Key>(source.At(i) - low), i);
       }
     });
-    const Keyed* sorted = SortKeyed(room, room + n, n, threads);
+    const Into* sorted = SortKeyed(room, room + n, n, threads, bits);
     const int64_t start = DenseStart(vectors, v, n);
     Bits* values = call.outputs[0].Data<Bits>() + start;
     int64_t* indices = call.outputs[1].Data<int64_t>() + start;
     ParallelFor(threads, n, kTogether, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t index = sorted[i].index();
-        values[i * vectors.inner] = x[index * step];
+        values[i * vectors.inner] = source.x[index * source.step];
         indices[i * vectors.inner] = index;
       }
     });

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "oneflow/core/dtype.h"
 #include "oneflow/kernels/kernel.h"
@@ -53,6 +54,11 @@ struct IntegerKeys {
 
   static Key Of(Bits x) { return static_cast<Key>(x) ^ kFlip; }
   static bool IsNan(Bits) { return false; }
+  // Whether x may go before v, in ascending or descending order: true wherever it does, and quick.
+  template <bool kDescending>
+  static bool MayPrecede(Bits x, Bits v) {
+    return kDescending ? x > v : x < v;
+  }
 };
 
 // Floating-point numbers: negative ones with all bits flipped, the others with the sign bit set.
@@ -68,6 +74,18 @@ struct FloatKeys {
     if (IsNan(x)) { return static_cast<Key>(~Key(0)); }
     if (x == kSign) { x = 0; }
     return (x & kSign) != 0 ? static_cast<Bits>(~x) : static_cast<Bits>(x | kSign);
+  }
+  template <bool kDescending>
+  static bool MayPrecede(Bits x, Bits v) {
+    if constexpr (sizeof(Bits) == 2) {
+      return kDescending ? Of(x) > Of(v) : Of(x) < Of(v);
+    } else {
+      using Float = std::conditional_t<sizeof(Bits) == 4, float, double>;
+      Float a, b;
+      std::memcpy(&a, &x, sizeof(a));
+      std::memcpy(&b, &v, sizeof(b));
+      return kDescending ? !(a <= b) : a < b;
+    }
   }
 };
 
