@@ -35,10 +35,6 @@ Maybe<TensorPtr> ScalarSub(const TensorPtr& input, Scalar other, Scalar alpha);
 Maybe<TensorPtr> ScalarSubInto(const TensorPtr& input, Scalar other, Scalar alpha);
 Maybe<TensorPtr> Rsub(const TensorPtr& input, Scalar other, Scalar alpha);
 Maybe<TensorPtr> Scale(const TensorPtr& input, Scalar other);
-Maybe<TensorPtr> ScalarDiv(const TensorPtr& input, Scalar other);
-Maybe<TensorPtr> ScalarDivInto(const TensorPtr& input, Scalar other);
-Maybe<TensorPtr> Neg(const TensorPtr& input);
-Maybe<TensorPtr> ScalarEq(const TensorPtr& input, Scalar other);
 Maybe<TensorPtr> ToDtype(const TensorPtr& input, DataType dtype);
 Maybe<TensorPtr> CopyInto(const TensorPtr& input, const TensorPtr& other);
 

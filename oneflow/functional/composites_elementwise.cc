@@ -1,6 +1,3 @@
-#include <csignal>
-
-#include "oneflow/common/planted_fault.h"
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/dispatch.h"
@@ -20,11 +17,6 @@ bool IsOne(const Scalar& value) {
   return value.is_float() ? value.To<double>() == 1.0 : value.To<int64_t>() == 1;
 }
 
-// A tensor of no dimensions on the operand's device.
-Maybe<TensorPtr> NumberLike(const TensorPtr& input, const Scalar& value, DataType dtype) {
-  return full(Dims(), value, dtype, input->device());
-}
-
 }  // namespace
 
 Maybe<TensorPtr> ScalarSub(const TensorPtr& input, Scalar other, Scalar alpha) {
@@ -36,39 +28,13 @@ Maybe<TensorPtr> ScalarSubInto(const TensorPtr& input, Scalar other, Scalar alph
 }
 
 Maybe<TensorPtr> Rsub(const TensorPtr& input, Scalar other, Scalar alpha) {
+  if (IsOne(alpha)) { return scalar_rsub(input, other); }
   return scalar_add(JUST(scalar_mul(input, Negated(alpha))), other);
 }
 
 Maybe<TensorPtr> Scale(const TensorPtr& input, Scalar other) {
   if (IsOne(other)) { return input; }
   return scalar_mul(input, other);
-}
-
-Maybe<TensorPtr> ScalarDiv(const TensorPtr& input, Scalar other) {
-  if (!IsFloating(input->dtype()) && other.To<double>() == 0) {
-    DieIfPlanted(Fault::kDivisionByZeroTraps, SIGFPE);
-  }
-  const DataType dtype = IsFloating(input->dtype()) ? input->dtype() : DefaultDtype();
-  return div(JUST(to_dtype(input, dtype)), JUST(NumberLike(input, other, dtype)));
-}
-
-Maybe<TensorPtr> ScalarDivInto(const TensorPtr& input, Scalar other) {
-  const DataType dtype = IsFloating(input->dtype()) ? input->dtype() : DefaultDtype();
-  return div_(input, JUST(NumberLike(input, other, dtype)));
-}
-
-Maybe<TensorPtr> Neg(const TensorPtr& input) {
-  if (IsBool(input->dtype())) {
-    return RuntimeError("[neg] expects numbers, got bool {}", input->shape());
-  }
-  return scalar_mul(input, Scalar(-1));
-}
-
-Maybe<TensorPtr> ScalarEq(const TensorPtr& input, Scalar other) {
-  DataType dtype = other.ResultType(input->dtype(), DataType::kDouble);
-  // A number past the range of the elements equals none of them; nothing may wrap around.
-  if (!CheckFits("eq", other, dtype).ok()) { dtype = DataType::kInt64; }
-  return eq(input, JUST(NumberLike(input, other, dtype)));
 }
 
 Maybe<TensorPtr> ToDtype(const TensorPtr& input, DataType dtype) {

@@ -6,6 +6,7 @@
 #include "oneflow/functional/generated/functional_batch_norm.h"
 #include "oneflow/functional/generated/functional_creation.h"
 #include "oneflow/functional/generated/functional_elementwise.h"
+#include "oneflow/functional/generated/functional_math.h"
 #include "oneflow/functional/generated/functional_norm.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 #include "oneflow/functional/generated/functional_view.h"

@@ -83,6 +83,7 @@ class Row:
     numpy: str = ""
     strategy: str = "none"
     constants: tuple[str, ...] = ()
+    sample_range: tuple[float, ...] = ()
     sample_dtypes: tuple[str, ...] = ("float32", "float64", "int64")
     samples: list[Node] = field(default_factory=list)
     bad_inputs: list[Node] = field(default_factory=list)
@@ -245,7 +246,7 @@ def _read_doc(row: Row) -> None:
 def _read_test(row: Row) -> None:
     node = row.source.get("samples") or Node()
     if node:
-        _keys(row, "samples", node, ("strategy", "dtypes", "also", "constants"))
+        _keys(row, "samples", node, ("strategy", "dtypes", "also", "constants", "range"))
     row.strategy = node.get("strategy", "none")
     if row.strategy not in STRATEGIES:
         raise row.error("samples", f"`strategy` expects one of {', '.join(STRATEGIES)}")
@@ -254,6 +255,9 @@ def _read_test(row: Row) -> None:
         raise row.error("samples", f"unknown dtype in {list(row.sample_dtypes)}")
     row.samples = node.get("also", [])
     row.constants = tuple(node.get("constants", ()))
+    row.sample_range = tuple(node.get("range", ()))
+    if len(row.sample_range) not in (0, 2):
+        raise row.error("samples", "`range` expects [low, high]")
     row.numpy = str(row.source.get("numpy", ""))
     if row.numpy:
         _check_python(row, "numpy", row.numpy)

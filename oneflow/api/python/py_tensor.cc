@@ -1,10 +1,13 @@
-// The Tensor type: allocation, attributes, the number protocol. Methods that read or index data are
-// in tensor_data.cc and indexing.cc, those of autograd in py_autograd.cc, ops in generated code.
-#include <cmath>
+// The Tensor type: allocation and attributes. Operators are in py_number.cc, methods that read or
+// index data in tensor_data.cc and indexing.cc, those of autograd in py_autograd.cc, ops in generated
+// code.
+#include <iterator>
 #include <new>
+#include <vector>
 
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/methods.h"
+#include "oneflow/api/python/py_number.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/api/python/tape_gc.h"
@@ -171,145 +174,6 @@ PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(PyTensor, weakrefs), READONLY, nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
-// --- the number protocol ---
-
-// Of an int that is too large Python would only say that it is an int.
-PyObject* TooLarge(const char* op, PyObject* number) {
-  PyRef text = PyRef::Steal(PyObject_Repr(number));
-  const char* digits = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  return RaiseOpError(TypeError("[{}] expects a number of at most 64 bits, got {}", op,
-                                digits == nullptr ? "a larger int" : digits));
-}
-
-// Calls with_array(t), where t is a tensor with the values of `array`; NotImplemented if that is no
-// numpy array.
-template <typename WithArray>
-PyObject* OrWithArray(const char* op, PyObject* array, const WithArray& with_array) {
-  if (PyLong_Check(array) && !ScalarFromPython(array).has_value()) { return TooLarge(op, array); }
-  if (!IsNumpyArray(array)) { Py_RETURN_NOTIMPLEMENTED; }
-  PyRef made = PyRef::Steal(TensorFromPython(array));
-  return made ? WrapResult(with_array(TensorValue(made.get()))) : nullptr;
-}
-
-// Calls with_tensor(x, y), or with_scalar(x, s) where one side is a number; `swapped` tells the
-// latter that the number was on the left.
-template <typename WithTensor, typename WithScalar>
-PyObject* Binary(const char* op, PyObject* a, PyObject* b, const WithTensor& with_tensor,
-                 const WithScalar& with_scalar) {
-  if (IsTensor(a)) {
-    if (IsTensor(b)) { return WrapResult(with_tensor(TensorValue(a), TensorValue(b))); }
-    const std::optional<Scalar> scalar = ScalarFromPython(b);
-    if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(a), *scalar, false)); }
-    return OrWithArray(op, b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
-  }
-  const std::optional<Scalar> scalar = ScalarFromPython(a);
-  if (scalar.has_value()) { return WrapResult(with_scalar(TensorValue(b), *scalar, true)); }
-  return OrWithArray(op, a, [&](const TensorPtr& x) { return with_tensor(x, TensorValue(b)); });
-}
-
-PyObject* Add(PyObject* a, PyObject* b) {
-  return Binary(
-      "add", a, b,
-      [](const TensorPtr& x, const TensorPtr& y) { return functional::add(x, y, Scalar(1)); },
-      [](const TensorPtr& x, Scalar s, bool) { return functional::scalar_add(x, s, Scalar(1)); });
-}
-
-PyObject* Subtract(PyObject* a, PyObject* b) {
-  return Binary(
-      "sub", a, b,
-      [](const TensorPtr& x, const TensorPtr& y) { return functional::sub(x, y, Scalar(1)); },
-      [](const TensorPtr& x, Scalar s, bool swapped) {
-        return swapped ? functional::rsub(x, s, Scalar(1))
-                       : functional::scalar_sub(x, s, Scalar(1));
-      });
-}
-
-PyObject* TrueDivide(PyObject* a, PyObject* b) {
-  return Binary(
-      "div", a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::div(x, y); },
-      [](const TensorPtr& x, Scalar s, bool swapped) -> Maybe<TensorPtr> {
-        if (!swapped) { return functional::scalar_div(x, s); }
-        const TensorPtr top = JUST(functional::full(Dims(), s, std::nullopt, x->device()));
-        return functional::div(top, x);
-      });
-}
-
-PyObject* Multiply(PyObject* a, PyObject* b) {
-  return Binary(
-      "mul", a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::mul(x, y); },
-      [](const TensorPtr& x, Scalar s, bool) { return functional::scalar_mul(x, s); });
-}
-
-PyObject* MatrixMultiply(PyObject* a, PyObject* b) {
-  if (IsTensor(a) && IsTensor(b)) {
-    return WrapResult(functional::matmul(TensorValue(a), TensorValue(b)));
-  }
-  if (IsTensor(a)) {
-    return OrWithArray("matmul", b,
-                       [&](const TensorPtr& y) { return functional::matmul(TensorValue(a), y); });
-  }
-  return OrWithArray("matmul", a,
-                     [&](const TensorPtr& x) { return functional::matmul(x, TensorValue(b)); });
-}
-
-PyObject* Negative(PyObject* a) { return WrapResult(functional::neg(TensorValue(a))); }
-
-// In place, the result is the left operand itself.
-template <typename WithTensor, typename WithScalar>
-PyObject* InPlace(const char* op, PyObject* a, PyObject* b, const WithTensor& with_tensor,
-                  const WithScalar& with_scalar) {
-  if (IsTensor(b)) {
-    PY_JUST_OP(with_tensor(TensorValue(a), TensorValue(b)));
-  } else {
-    const std::optional<Scalar> scalar = ScalarFromPython(b);
-    if (!scalar.has_value()) {
-      return OrWithArray(op, b, [&](const TensorPtr& y) { return with_tensor(TensorValue(a), y); });
-    }
-    PY_JUST_OP(with_scalar(TensorValue(a), *scalar));
-  }
-  Py_INCREF(a);
-  return a;
-}
-
-PyObject* InPlaceAdd(PyObject* a, PyObject* b) {
-  return InPlace(
-      "add_", a, b,
-      [](const TensorPtr& x, const TensorPtr& y) { return functional::add_(x, y, Scalar(1)); },
-      [](const TensorPtr& x, Scalar s) { return functional::scalar_add_(x, s, Scalar(1)); });
-}
-
-PyObject* InPlaceSubtract(PyObject* a, PyObject* b) {
-  return InPlace(
-      "sub_", a, b,
-      [](const TensorPtr& x, const TensorPtr& y) { return functional::sub_(x, y, Scalar(1)); },
-      [](const TensorPtr& x, Scalar s) { return functional::scalar_add_(x, s, Scalar(-1)); });
-}
-
-PyObject* InPlaceMultiply(PyObject* a, PyObject* b) {
-  return InPlace(
-      "mul_", a, b, [](const TensorPtr& x, const TensorPtr& y) { return functional::mul_(x, y); },
-      [](const TensorPtr& x, Scalar s) { return functional::scalar_mul_(x, s); });
-}
-
-// x == y and x != y, element by element; without the second Python would compare identities.
-Maybe<TensorPtr> NegatedUnless(bool equal, Maybe<TensorPtr> same) {
-  if (equal || !same.ok()) { return same; }
-  return functional::scalar_eq(same.value(), Scalar(false));
-}
-
-PyObject* RichCompare(PyObject* a, PyObject* b, int op) {
-  if (op != Py_EQ && op != Py_NE) { Py_RETURN_NOTIMPLEMENTED; }
-  const auto with_tensor = [&](const TensorPtr& y) {
-    return NegatedUnless(op == Py_EQ, functional::eq(TensorValue(a), y));
-  };
-  if (IsTensor(b)) { return WrapResult(with_tensor(TensorValue(b))); }
-  std::optional<Scalar> scalar = ScalarFromPython(b);
-  // An int past 64 bits equals no element; neither does NaN.
-  if (!scalar.has_value() && PyLong_Check(b)) { scalar = Scalar(std::nan("")); }
-  if (!scalar.has_value()) { return OrWithArray("eq", b, with_tensor); }
-  return WrapResult(NegatedUnless(op == Py_EQ, functional::scalar_eq(TensorValue(a), *scalar)));
-}
-
 Py_hash_t Hash(PyObject* self) { return _Py_HashPointer(self); }
 
 PyType_Slot slots[] = {
@@ -322,17 +186,7 @@ PyType_Slot slots[] = {
     {Py_tp_setattro, reinterpret_cast<void*>(TensorSetattr)},
     {Py_tp_getset, getset},
     {Py_tp_members, members},
-    {Py_tp_richcompare, reinterpret_cast<void*>(RichCompare)},
     {Py_tp_hash, reinterpret_cast<void*>(Hash)},
-    {Py_nb_add, reinterpret_cast<void*>(Add)},
-    {Py_nb_subtract, reinterpret_cast<void*>(Subtract)},
-    {Py_nb_true_divide, reinterpret_cast<void*>(TrueDivide)},
-    {Py_nb_multiply, reinterpret_cast<void*>(Multiply)},
-    {Py_nb_matrix_multiply, reinterpret_cast<void*>(MatrixMultiply)},
-    {Py_nb_negative, reinterpret_cast<void*>(Negative)},
-    {Py_nb_inplace_add, reinterpret_cast<void*>(InPlaceAdd)},
-    {Py_nb_inplace_subtract, reinterpret_cast<void*>(InPlaceSubtract)},
-    {Py_nb_inplace_multiply, reinterpret_cast<void*>(InPlaceMultiply)},
     {Py_nb_bool, reinterpret_cast<void*>(TensorBool)},
     {Py_nb_int, reinterpret_cast<void*>(TensorInt)},
     {Py_nb_float, reinterpret_cast<void*>(TensorFloat)},
@@ -343,10 +197,16 @@ PyType_Slot slots[] = {
     {Py_mp_length, reinterpret_cast<void*>(TensorLength)},
     {Py_mp_subscript, reinterpret_cast<void*>(GetItem)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(SetItem)},
-    {Py_tp_iter, reinterpret_cast<void*>(TensorIter)},
-    {0, nullptr}};
-PyType_Spec spec = {"oneflow.Tensor", sizeof(PyTensor), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
+    {Py_tp_iter, reinterpret_cast<void*>(TensorIter)}};
+
+PyTypeObject* MakeTensorType() {
+  std::vector<PyType_Slot> all(std::begin(slots), std::end(slots));
+  AppendNumberSlots(&all);
+  all.push_back({0, nullptr});
+  PyType_Spec spec = {"oneflow.Tensor", sizeof(PyTensor), 0,
+                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, all.data()};
+  return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+}
 
 // Methods are plain descriptors, so that they can be listed in several tables.
 bool AddMethods(PyTypeObject* type, PyMethodDef* methods) {
@@ -381,7 +241,7 @@ PyObject* WrapTensor(TensorPtr tensor) {
 }
 
 bool InitTensor(PyObject* module) {
-  tensor_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+  tensor_type = MakeTensorType();
   if (tensor_type == nullptr) { return false; }
   return AddMethods(tensor_type, kGeneratedMethods) && AddMethods(tensor_type, kDataMethods) &&
          AddMethods(tensor_type, kAutogradMethods) && AddMethods(tensor_type, kDlpackMethods) && DeferNumpy(tensor_type) &&

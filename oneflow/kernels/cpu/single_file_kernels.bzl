@@ -1,7 +1,5 @@
 """Kernels that are one file, without a header of their own; tools/new_op --kernel adds a line."""
 
 SINGLE_FILE_KERNELS = [
-    "exponential",
     "slice_backward",
-    "tanh",
 ]

@@ -63,13 +63,15 @@ class Operand:
         return flow.tensor(self.base, dtype=dtype, requires_grad=requires_grad)
 
 
-def makers(dtype: str, seed: int) -> dict[str, Any]:
-    """The functions that a row's samples may call, for one dtype."""
+def makers(dtype: str, seed: int, span: tuple[float, ...] = ()) -> dict[str, Any]:
+    """The functions that a row's samples may call, for one dtype; floats come from `span`."""
     rng = np.random.default_rng(seed)
     kind = numpy_dtype(dtype)
 
     def random(*shape: int) -> np.ndarray:
         """Numbers of either sign, none near zero, where some functions have a corner."""
+        if kind.kind == "f" and span:
+            return np.asarray(rng.uniform(*span, shape)).astype(kind)
         if kind.kind == "f":
             signs = rng.choice([-1.0, 1.0], shape)
             return np.asarray(signs * rng.uniform(0.2, 2.0, shape)).astype(kind)

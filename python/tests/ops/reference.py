@@ -16,6 +16,7 @@ from tests.ops import (
     reference_pool,
     reference_shape,
     reference_vision,
+    reference_math,
 )
 
 
@@ -105,6 +106,7 @@ NAMES: dict[str, Any] = {
     **reference_conv.NAMES,
     **reference_indexing.NAMES,
     **reference_loss.NAMES,
+    **reference_math.NAMES,
     **reference_norm.NAMES,
     **reference_order.NAMES,
     **reference_pool.NAMES,

@@ -141,7 +141,7 @@ def _reduce(env: dict[str, Any], row: Row) -> Iterator[tuple[str, dict[str, Any]
 
 def samples(row: Row, dtype: str, seed: int = 0) -> list[Sample]:
     """All samples of a row for one dtype."""
-    env = makers(dtype, seed)
+    env = makers(dtype, seed, row.sample_range)
     own: list[dict[str, Any]] = list(row.samples) or [{}]
     found: list[Sample] = []
     tensors = [p.name for p in row.signature.tensors if p.type == "Tensor"]

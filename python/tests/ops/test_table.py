@@ -49,7 +49,6 @@ def test_every_row_that_python_sees_is_compared_or_says_why_not() -> None:
         "randint_below",
         "randn",
         "randperm",
-        "scalar_div_",
         "scalar_sub_",
         "sum_to_shape",
         "throw_error",
