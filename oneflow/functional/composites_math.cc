@@ -55,6 +55,11 @@ Maybe<Scalar> UpperBound(const char*, const std::optional<Scalar>& max) {
 
 Maybe<bool> IsBound(const char*, const std::optional<Scalar>& bound) { return bound.has_value(); }
 
+Maybe<double> PolygammaOrder(const char* op, int64_t n) {
+  if (n < 1) { return RuntimeError("[{}] expects an order from 1 on, got {}", op, n); }
+  return static_cast<double>(n);
+}
+
 Maybe<double> RangeEnd(const char* op, double min_val, double max_val) {
   if (!(min_val <= max_val)) {
     return ValueError("[{}] expects max_val not below min_val, got min_val {}, max_val {}", op,
@@ -110,6 +115,10 @@ Maybe<TensorPtr> ScalarRpowGrad(const TensorPtr& dy, const TensorPtr& exponent,
   const TensorPtr grad = JUST(scalar_mul(JUST(mul(dy, out)), Scalar(std::log(base))));
   if (base != 0.0) { return grad; }
   return scalar_masked_fill(grad, JUST(scalar_ge(exponent, Scalar(0))), Scalar(0));
+}
+
+Maybe<TensorPtr> PolygammaAbove(const TensorPtr& input, double order) {
+  return polygamma(static_cast<int64_t>(order) + 1, input);
 }
 
 namespace {
@@ -245,15 +254,6 @@ Maybe<TensorPtr> MaskedFillTensor(const TensorPtr& input, const TensorPtr& mask,
 Maybe<TensorPtr> MaskedFillInto(const TensorPtr& input, const TensorPtr& mask, Scalar value) {
   JUST(CheckFillValue(input, value));
   return scalar_masked_fill_inner_(input, JUST(AsBool(mask)), value);
-}
-
-Maybe<TensorPtr> BroadcastLike(const TensorPtr& x, const TensorPtr& like,
-                               const std::vector<int64_t>& broadcast_axes) {
-  TensorPtr out = x;
-  if (x->ndim() < like->ndim()) {
-    for (int64_t axis : broadcast_axes) { out = JUST(unsqueeze(out, axis)); }
-  }
-  return expand(out, like->shape());
 }
 
 }  // namespace oneflow::functional::composites

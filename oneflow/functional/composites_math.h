@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "oneflow/common/maybe.h"
 #include "oneflow/core/scalar.h"
@@ -35,6 +34,8 @@ Maybe<double> AsDouble(const char* op, const Scalar& value);
 Maybe<Scalar> LowerBound(const char* op, const std::optional<Scalar>& min);
 Maybe<Scalar> UpperBound(const char* op, const std::optional<Scalar>& max);
 Maybe<bool> IsBound(const char* op, const std::optional<Scalar>& bound);
+// RuntimeError for a number below 1.
+Maybe<double> PolygammaOrder(const char* op, int64_t n);
 // ValueError for one that is below the other.
 Maybe<double> RangeEnd(const char* op, double min_val, double max_val);
 
@@ -50,6 +51,7 @@ Maybe<TensorPtr> PowExponentGrad(const TensorPtr& dy, const TensorPtr& input,
 Maybe<TensorPtr> ScalarPowGrad(const TensorPtr& dy, const TensorPtr& input, Scalar exponent);
 Maybe<TensorPtr> ScalarRpowGrad(const TensorPtr& dy, const TensorPtr& exponent,
                                 const TensorPtr& out, Scalar input);
+Maybe<TensorPtr> PolygammaAbove(const TensorPtr& input, double order);
 Maybe<TensorPtr> DivMode(const TensorPtr& input, const TensorPtr& other,
                          const std::optional<std::string>& rounding_mode);
 Maybe<TensorPtr> ScalarDivMode(const TensorPtr& input, Scalar other,
@@ -71,8 +73,6 @@ Maybe<TensorPtr> MaskedFill(const TensorPtr& input, const TensorPtr& mask, Scala
 Maybe<TensorPtr> MaskedFillTensor(const TensorPtr& input, const TensorPtr& mask,
                                   const TensorPtr& value);
 Maybe<TensorPtr> MaskedFillInto(const TensorPtr& input, const TensorPtr& mask, Scalar value);
-Maybe<TensorPtr> BroadcastLike(const TensorPtr& x, const TensorPtr& like,
-                               const std::vector<int64_t>& broadcast_axes);
 
 // composites_activation.cc
 Maybe<TensorPtr> GeluWithApproximate(const TensorPtr& input, const std::string& approximate);

@@ -41,7 +41,8 @@ def test_the_new_row_is_sound(checkout: Path, options: list[str]) -> None:
 def test_the_kernel_is_listed(checkout: Path) -> None:
     assert main(["brand_new", "--kernel"], checkout) == 0
     folder = checkout / "oneflow/kernels/cpu"
-    assert '"brand_new.cpu.reference"' in (folder / "brand_new.cc").read_text(encoding="utf-8")
+    kernel = (folder / "brand_new.cc").read_text(encoding="utf-8")
+    assert "ONEFLOW_REGISTER_UNARY_KERNEL(brand_new, Formula)" in kernel
     listing = (folder / "single_file_kernels.bzl").read_text(encoding="utf-8")
     assert '    "brand_new",\n    "slice_backward",\n' in listing
 
@@ -50,8 +51,8 @@ def test_the_kernel_is_listed(checkout: Path) -> None:
     ("arguments", "reason"),
     [
         (["Brand"], "no name for an op"),
-        (["add"], "in the table already: elementwise.yaml:3"),
-        (["brand_new", "--family", "none"], "no family `none`; there are creation"),
+        (["add"], "in the table already: elementwise.yaml:5"),
+        (["brand_new", "--family", "none"], "no family `none`; there are activation"),
     ],
 )
 def test_refuses(

@@ -14,7 +14,7 @@ def _each(function: Callable[[float], float], pole: float) -> Callable[[np.ndarr
 
     def guarded(x: float) -> float:
         try:
-            return function(x)
+            return function(float(x))
         except (ValueError, OverflowError):
             return pole
 
@@ -39,10 +39,12 @@ def _erfinv(x: float) -> float:
     return math.copysign(low, x)
 
 
-def _shifted(x: float, term: Callable[[float], float], far: Callable[[float], float]) -> float:
+def _shifted(
+    x: float, term: Callable[[float], float], far: Callable[[float], float], end: float = 50
+) -> float:
     """Up by the recurrence to where the asymptotic series is exact."""
     total = 0.0
-    while x < 50:
+    while x < end:
         total += term(x)
         x += 1
     return total + far(x)
@@ -60,16 +62,23 @@ def _digamma(x: float) -> float:
     )
 
 
-def _trigamma(x: float) -> float:
-    if math.isinf(x):
-        return 0.0 if x > 0 else math.inf
-    if x <= 0 and x == math.floor(x):
-        return math.inf
-    if x < 0:
-        return (math.pi / math.sin(math.pi * math.fmod(x, 1))) ** 2 - _trigamma(1 - x)
-    return _shifted(
-        x, lambda t: t**-2, lambda t: 1 / t + 1 / (2 * t**2) + 1 / (6 * t**3) - 1 / (30 * t**5)
-    )
+def polygamma(n: int, x: np.ndarray) -> np.ndarray:
+    """By the sum of its first terms, and the integral of the rest."""
+
+    def term(t: float) -> float:
+        return float(t ** -(n + 1))
+
+    def far(t: float) -> float:
+        return float(t**-n / n + t ** -(n + 1) / 2 + (n + 1) / 12 * t ** -(n + 2))
+
+    def one(x: float) -> float:
+        if math.isinf(x):
+            return 0.0 if x > 0 else math.nan
+        if x <= 0 and x == math.floor(x):
+            return math.inf if n % 2 else -math.inf
+        return (-1) ** (n + 1) * math.factorial(n) * _shifted(x, term, far, 300)
+
+    return _each(one, math.nan)(x)
 
 
 def fast_gelu_slope(x: np.ndarray) -> np.ndarray:
@@ -85,6 +94,6 @@ NAMES: dict[str, Any] = {
     "erfinv": _each(_erfinv, math.nan),
     "lgamma": _each(_lgamma, math.inf),
     "digamma": _each(_digamma, math.nan),
-    "trigamma": _each(_trigamma, math.nan),
+    "polygamma": polygamma,
     "fast_gelu_slope": fast_gelu_slope,
 }

@@ -28,14 +28,14 @@ namespace {
 
 template <typename T>
 ONEFLOW_INLINE T Sigmoid(T x) {
-  return T(1) / (T(1) + Exp(-x));
+  return T(1) / (T(1) + ExpBesideOne(-x));
 }
 template <typename T>
 constexpr T kSqrtHalf = static_cast<T>(0.7071067811865476);
 // The standard normal distribution function, and its density.
 template <typename T>
 ONEFLOW_INLINE T Normal(T x) {
-  return Fma(T(0.5), Erf(x * kSqrtHalf<T>), T(0.5));
+  return Fma(T(0.5), ErfBesideOne(x * kSqrtHalf<T>), T(0.5));
 }
 template <typename T>
 ONEFLOW_INLINE T Density(T x) {
@@ -90,9 +90,9 @@ ONEFLOW_INLINE T UpToSix(T x) {
   return Clamp(x + T(3), T(0), T(6));
 }
 template <typename T>
-ONEFLOW_INLINE T Softplus(T x, Numbers<T> m) {
+ONEFLOW_INLINE T SoftplusOf(T x, Numbers<T> m) {
   const T scaled = x * m.a;
-  return scaled > m.b ? x : Log1p(Exp(scaled)) / m.a;
+  return scaled > m.b ? x : Softplus(scaled) / m.a;
 }
 
 ONEFLOW_FORMULA(Elu, x > T(0) ? x * m.b : Expm1(x * m.c) * m.a)
@@ -103,15 +103,15 @@ ONEFLOW_FORMULA(Hardsigmoid, UpToSix(x) / T(6))
 ONEFLOW_FORMULA(Hardswish, x * UpToSix(x) / T(6))
 ONEFLOW_FORMULA(Hardtanh, Clamp(x, m.a, m.b))
 ONEFLOW_FORMULA(LeakyRelu, x > T(0) ? x : x * m.a)
-ONEFLOW_FORMULA(Logsigmoid, (x < T(0) ? x : T(0)) - Log1p(Exp(-Abs(x))))
+ONEFLOW_FORMULA(Logsigmoid, -Softplus(-x))
 ONEFLOW_FORMULA(Mish, x * TanhSoftplus(x))
 ONEFLOW_FORMULA(QuickGelu, x * Sigmoid(T(1.702) * x))
 ONEFLOW_FORMULA(Sigmoid, Sigmoid(x))
-ONEFLOW_FORMULA(Silu, x / (T(1) + Exp(-x)))
-ONEFLOW_FORMULA(Softplus, Softplus(x, m))
+ONEFLOW_FORMULA(Silu, x / (T(1) + ExpBesideOne(-x)))
+ONEFLOW_FORMULA(Softplus, SoftplusOf(x, m))
 ONEFLOW_FORMULA(Softshrink, x > m.a ? x - m.a : (x < -m.a ? x + m.a : x * T(0)))
 ONEFLOW_FORMULA(Softsign, x / (T(1) + Abs(x)))
-ONEFLOW_FORMULA(SquareRelu, x > T(0) ? x * x : x * T(0))
+ONEFLOW_FORMULA(SquareRelu, x <= T(0) ? T(0) : x * x)
 ONEFLOW_FORMULA(Threshold, x <= m.a ? m.b : x)
 
 ONEFLOW_GRADIENT(Elu, x > T(0) ? g * m.b : g * m.a * m.c * Exp(x * m.c))
@@ -123,7 +123,7 @@ ONEFLOW_GRADIENT(Hardswish, x <= T(-3) ? T(0) : (x < T(3) ? g * (x / T(3) + T(0.
 ONEFLOW_GRADIENT(Hardtanh, x <= m.a || x >= m.b ? T(0) : g)
 ONEFLOW_GRADIENT(Clamp, x >= m.a && x <= m.b ? g : T(0))
 ONEFLOW_GRADIENT(LeakyRelu, x > T(0) ? g : g * m.a)
-ONEFLOW_GRADIENT(Logsigmoid, g / (T(1) + Exp(x)))
+ONEFLOW_GRADIENT(Logsigmoid, g / (T(1) + ExpBesideOne(x)))
 ONEFLOW_GRADIENT(Mish, g * MishSlope(x))
 ONEFLOW_GRADIENT(QuickGelu, g * QuickGeluSlope(x))
 ONEFLOW_GRADIENT(Sigmoid, g * (T(1) - x) * x)
@@ -158,6 +158,36 @@ struct PreluWeightBackwardFormula {
   template <typename T>
   static ONEFLOW_INLINE T Apply(T g, T x, Numbers<T>) {
     return x > T(0) ? T(0) : g * x;
+  }
+};
+
+// zeta(s, x), the sum of (x + k) ** -s, s an integer from 2 on: the first terms, then Euler and
+// Maclaurin's formula (Abramowitz and Stegun, 23.1.30).
+double HurwitzZeta(double s, double x) {
+  if (x <= 0.0 && Floor(x) == x) { return kInf<double>; }
+  if (!(x > -1e6)) { return kNan<double>; }
+  double sum = 0.0;
+  for (; x < 12.0; x += 1.0) { sum += __builtin_pow(x, -s); }
+  constexpr double kBernoulli[] = {1.0 / 12,      -1.0 / 720,     1.0 / 30240,
+                                   -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0};
+  double power = __builtin_pow(x, -s);
+  sum += power * (x / (s - 1.0) + 0.5);
+  double factor = s;
+  power /= x;
+  for (int k = 0; k < 6; ++k) {
+    sum += kBernoulli[k] * factor * power;
+    factor *= (s + 2 * k + 1) * (s + 2 * k + 2);
+    power /= x * x;
+  }
+  return sum;
+}
+// m.a is the order n: (-1)^(n + 1) n! zeta(n + 1, x).
+struct PolygammaFormula {
+  template <typename T>
+  static T Apply(T x, Numbers<T> m) {
+    double factorial = 1.0;
+    for (double i = 2.0; i <= static_cast<double>(m.a); i += 1.0) { factorial *= -i; }
+    return static_cast<T>(factorial * HurwitzZeta(static_cast<double>(m.a) + 1.0, x));
   }
 };
 
@@ -203,6 +233,7 @@ constexpr MathTable MakeTable() {
   ONEFLOW_FILL(Tanh);
   ONEFLOW_FILL(Threshold);
 #undef ONEFLOW_FILL
+  FillFloats<1, PolygammaFormula>(&t, MathOp::kPolygamma);
   FillFloats<2, PreluFormula>(&t, MathOp::kPrelu);
   FillFloats<3, PreluInputBackwardFormula>(&t, MathOp::kPreluInputBackward);
   FillFloats<2, PreluWeightBackwardFormula>(&t, MathOp::kPreluWeightBackward);

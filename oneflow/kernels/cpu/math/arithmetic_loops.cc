@@ -269,7 +269,7 @@ template <typename T>
 ONEFLOW_INLINE T Logaddexp(T x, T y) {
   const T larger = x > y || x != x ? x : y;
   const T distance = -Abs(x - y);
-  const T sum = larger + Log1p(Exp(distance));
+  const T sum = larger + Log1pUpToOne(ExpBesideOne(distance));
   return x == y && Abs(x) > Format<T>::kMax ? x : sum;
 }
 

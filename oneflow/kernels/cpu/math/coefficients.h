@@ -106,6 +106,22 @@ constexpr double kErfinvTail[] = {
     0x1.89f32d9f0cc54p-2, -0x1.10afc9ec5d2bep-4, 0x1.d5c4ded4bf361p-8, -0x1.cbf0f68b26cf4p-12,
     0x1.87ad63ffe7665p-17};
 
+// For floats, in w - 3.125 and in sqrt(w) - 3.25.
+constexpr float kErfinvCentralFloat[] = {
+    0x1.a755e8p+0f, 0x1.ebd80ep-3f, -0x1.8b6c68p-8f, -0x1.8456e6p-11f, 0x1.87a9bp-13f,
+    -0x1.d1f898p-17f, -0x1.726f1cp-20f, 0x1.c90d4cp-22f, -0x1.b8b68cp-26f, -0x1.3ca294p-28f,
+    0x1.7fee92p-31f};
+constexpr float kErfinvTailFloat[] = {
+    0x1.8abcc4p+1f, 0x1.0158a6p+0f, 0x1.5ff428p-8f, -0x1.eb32a8p-9f, 0x1.474338p-9f,
+    -0x1.c2fa24p-10f, 0x1.ef695ap-11f, -0x1.18f5p-12f};
+
+// erf(x) / x in x^2 as a quotient of two polynomials, for |x| up to 3.9; 3e-8 of erf at most. By
+// least squares, reweighted until the greatest error was least.
+constexpr float kErfTop[] = {0x1.20dd74p+0f, 0x1.88b276p-3f, 0x1.b176bep-5f,
+                             0x1.f4c2cep-9f, 0x1.2b86b4p-12f, 0x1.10dc3cp-19f};
+constexpr float kErfBottom[] = {1.0f, 0x1.01abbcp-1f, 0x1.d59d1ap-4f,
+                                0x1.ee1524p-7f, 0x1.3408b2p-10f, 0x1.3e663ep-15f};
+
 // For powers of floats, in double: log2(1 + f) / f, 1 + f from sqrt(1/2) to sqrt(2); 2^r, |r| <= 1/2.
 constexpr double kLog2[] = {
     0x1.71547652b5270p+0, -0x1.71547651d9376p-1, 0x1.ec709de7df48dp-2, -0x1.7154784e5d08ep-2,

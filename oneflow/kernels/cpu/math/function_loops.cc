@@ -80,25 +80,7 @@ double Digamma(double x) {
   return x > 1e17 ? __builtin_log(x) : sum + __builtin_log(x) - 0.5 / x - series;
 }
 
-// Abramowitz and Stegun, 6.4.12, 6.4.6 and 6.4.7.
-double Trigamma(double x) {
-  if (x <= 0.0) {
-    if (Floor(x) == x) { return kInf<double>; }
-    const double s = __builtin_sin(kPi * (x - Floor(x)));
-    return kPi * kPi / (s * s) - Trigamma(1.0 - x);
-  }
-  double sum = 0.0;
-  for (; x < 10.0; x += 1.0) { sum += 1.0 / (x * x); }
-  const double y = 1.0 / x;
-  const double z = y * y;
-  const double series =
-      z * (1.0 / 6 -
-           z * (1.0 / 30 - z * (1.0 / 42 - z * (1.0 / 30 - z * (5.0 / 66 - z * 691.0 / 2730)))));
-  return sum + y * (1.0 + 0.5 * y + series);
-}
-
 ONEFLOW_FORMULA(Digamma, static_cast<T>(Digamma(x)))
-ONEFLOW_FORMULA(Trigamma, static_cast<T>(Trigamma(x)))
 
 // sin, cos, tan: blocks that hold an angle too large for the reduction go to C's library.
 struct SinFormula {
@@ -188,7 +170,6 @@ constexpr MathTable MakeTable() {
   ONEFLOW_FILL(Sinh);
   ONEFLOW_FILL(Sqrt);
   ONEFLOW_FILL(Tanh);
-  ONEFLOW_FILL(Trigamma);
   ONEFLOW_FILL(Trunc);
 #undef ONEFLOW_FILL
   FillCircular<CosFormula>(&t, MathOp::kCos);

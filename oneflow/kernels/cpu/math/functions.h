@@ -3,7 +3,7 @@
 // Greatest error in units in the last place, measured by functions_test (float / double):
 //   exp exp2 expm1 log log2 log10 log1p  2 / 2    sin cos 1.5 / 1.5, tan 3 / 3
 //   asin acos atan atan2 2.5 / 2.5       sinh cosh tanh asinh acosh atanh 4 / 4
-//   erf 2 / 2, erfc 5 / 5, erfinv 3 / 5  pow 1 / 1.5, sigmoid 3 / 3
+//   erf 2 / 2, erfc 6 / 6, erfinv 5 / 5  pow 1 / 1.5, sigmoid 3 / 3
 // Special values are those of C's math library. Methods: range reduction by powers of two, by
 // multiples of pi / 2 (Cody and Waite, "Software manual for the elementary functions", 1980), and by
 // the addition theorems; polynomials of coefficients.h.
@@ -68,6 +68,15 @@ ONEFLOW_INLINE T ExpScaled(T x, IntOf<T> shift) {
 template <typename T>
 ONEFLOW_INLINE T Exp(T x) {
   return ExpScaled(x, 0);
+}
+
+// e^x where e^x + 1 is what counts: below 2^-126 it is 0, and past 2^127.5 infinity.
+template <typename T>
+ONEFLOW_INLINE T ExpBesideOne(T x) {
+  const T low = sizeof(T) == 4 ? T(-88) : T(-709);
+  Rounded<T> n;
+  const T r = ExpReduce(Clamp(x, low, Ln2<T>::kMost), &n);
+  return (ExpRest(r) + T(1)) * Power2<T>(n.i);
 }
 
 template <typename T>
@@ -191,6 +200,22 @@ ONEFLOW_INLINE T Log1p(T x) {
   const T c = x > T(1) ? T(1) - (u - x) : x - (u - T(1));
   T y = LogSpecial(u, LogOfSum(u, u > Format<T>::kMax ? T(0) : c));
   return Abs(x) < Format<T>::kMin ? x : y;
+}
+
+// log(1 + e) for e from 0 to 1.
+template <typename T>
+ONEFLOW_INLINE T Log1pUpToOne(T e) {
+  const T u = T(1) + e;
+  const T lost = e - (u - T(1));
+  const bool high = u > static_cast<T>(1.4142135623730951);
+  const T f = high ? Fma(T(0.5), u, T(-1)) + T(0.5) * lost : (u - T(1)) + lost;
+  const T y = f + LogRest(f);
+  return high ? static_cast<T>(0.6931471805599453) + y : y;
+}
+// log(1 + e^x).
+template <typename T>
+ONEFLOW_INLINE T Softplus(T x) {
+  return (x > T(0) || x != x ? x : T(0)) + Log1pUpToOne(ExpBesideOne(-Abs(x)));
 }
 
 // ---- circular functions ----------------------------------------------------------------------
@@ -354,7 +379,8 @@ ONEFLOW_INLINE T Acosh(T x) {
   const T large = sizeof(T) == 4 ? T(0x1p30) : T(0x1p60);
   const T t = x - T(1);
   const T near = Log1p(t + Sqrt(T(2) * t + t * t));
-  return x > large ? Log(x) + static_cast<T>(0.6931471805599453) : near;
+  const T y = x > large ? Log(x) + static_cast<T>(0.6931471805599453) : near;
+  return x >= T(1) ? y : kNan<T>;
 }
 template <typename T>
 ONEFLOW_INLINE T Atanh(T x) {
@@ -403,41 +429,54 @@ ONEFLOW_INLINE T Erfc(T x) {
   return x != x ? x : a <= T(1) ? near : far;
 }
 
+// Near erf, for what adds it to 1: within 3e-8 for float.
+ONEFLOW_INLINE double ErfBesideOne(double x) { return Erf(x); }
+ONEFLOW_INLINE float ErfBesideOne(float x) {
+  const float a = Clamp(x, -3.9f, 3.9f);
+  const float z = a * a;
+  const float y = a * Poly(z, kErfTop) / Poly(z, kErfBottom);
+  return Abs(x) >= 3.9f ? CopySign(1.0f, x) : y;
+}
+
 // Halley's step needs erf near the answer: erfc where x is near 1, so that nothing cancels.
 ONEFLOW_INLINE double Erfinv(double x) {
   const double a = Abs(x);
-  const double w = -(Log1p(-a) + Log1p(a));
-  const double s = Sqrt(w);
-  double y = a * (w <= 6.25 ? Poly(w, kErfinvCentral) : Poly(s, kErfinvTail));
-  const double b = Clamp(y, 0.0, 6.5);
-  const double far = ErfcFar(b);
+  const double w = -Log((1.0 - a) * (1.0 + a));
+  const double start = a * (w <= 6.25 ? Poly(w, kErfinvCentral) : Poly(Sqrt(w), kErfinvTail));
+  const double b = Clamp(start, 0.0, 6.5);
+  const double square = b * b;
+  const double e = Exp(-square);
+  const double far = Fma(-ProductError(b, b, square), e, e) * ErfcScaled(b > 1.0 ? b : 1.0);
   const double error = b <= 1.0 ? ErfNear(b) - a : (1.0 - a) - far;
-  const double step = error / (1.1283791670955126 * Exp(-b * b));
-  y = b - step / (1.0 + b * step);
+  const double step = error / (1.1283791670955126 * e);
+  double y = b - step / (1.0 + b * step);
   y = a == 1.0 ? kInf<double> : y;
   return a <= 1.0 ? CopySign(y, x) : kNan<double>;
 }
-ONEFLOW_INLINE float Erfinv(float x) { return static_cast<float>(Erfinv(static_cast<double>(x))); }
+ONEFLOW_INLINE float Erfinv(float x) {
+  const float a = Abs(x);
+  const float w = -Log((1.0f - a) * (1.0f + a));
+  float y = a * (w <= 6.25f ? Poly(w - 3.125f, kErfinvCentralFloat)
+                            : Poly(Sqrt(w) - 3.25f, kErfinvTailFloat));
+  y = a == 1.0f ? kInf<float> : y;
+  return a <= 1.0f ? CopySign(y, x) : kNan<float>;
+}
 
 // ---- powers ----------------------------------------------------------------------------------
 
-// 0: y is no integer; 1: an even one; 2: an odd one.
-template <typename T>
-ONEFLOW_INLINE int Parity(T y) {
-  const bool whole = Rint(y) == y;
-  const bool even = Rint(y * T(0.5)) == y * T(0.5);
-  return !whole ? 0 : even ? 1 : 2;
-}
-
-// From |x|^y the power, where x may be negative.
+// From |x|^y the power, where x may be negative: only integers are powers of those.
 template <typename T>
 ONEFLOW_INLINE T PowSpecial(T x, T y, T magnitude) {
-  const int parity = Parity(y);
-  const bool negative = CopySign(T(1), x) < T(0);
-  T p = negative && parity == 2 ? -magnitude : magnitude;
-  p = x < T(0) && parity == 0 && x >= -Format<T>::kMax ? kNan<T> : p;
-  p = Abs(x) == T(1) && Abs(y) > Format<T>::kMax ? T(1) : p;
-  return x == T(1) || y == T(0) ? T(1) : p;
+  const T half = y * T(0.5);
+  const T even = Rint(half) == half ? T(1) : x;
+  const T odd = Rint(y) == y ? even : T(1);
+  T p = CopySign(magnitude, odd);
+  const T of_negative = Rint(y) == y ? p : kNan<T>;
+  p = x < T(0) ? (x < -Format<T>::kMax ? p : of_negative) : p;
+  const T of_one = Abs(y) > Format<T>::kMax ? T(1) : p;
+  p = Abs(x) == T(1) ? of_one : p;
+  p = x == T(1) ? T(1) : p;
+  return y == T(0) ? T(1) : p;
 }
 
 // In double, by the logarithm to the base 2.
@@ -450,9 +489,9 @@ ONEFLOW_INLINE float Pow(float x, float y) {
   const double f =
       BitsAs<double>(static_cast<int64_t>((bits & 0xfffffffffffff) + kRoot)) - 1.0;
   double log2 = Fma(f, Poly(f, kLog2), e);
-  log2 = x == 0.0f ? -kInf<double> : log2;
-  log2 = a > 0x1p128 ? kInf<double> : log2;
-  log2 = x != x ? kNan<double> : log2;
+  log2 = a == 0.0 ? -kInf<double> : log2;
+  log2 = a >= 0x1p128 ? kInf<double> : log2;
+  log2 = a >= 0.0 ? log2 : kNan<double>;
   const double t = Clamp(static_cast<double>(y) * log2, -160.0, 160.0);
   const Rounded<double> n = RoundSmall(t);
   const double p = Poly(t - n.n, kExp2) * Power2<double>(n.i);
@@ -493,9 +532,12 @@ ONEFLOW_INLINE double Pow(double x, double y) {
   double p = ScaleBy(ExpRest(r) + 1.0, n.i);
   p = t > 709.8 ? kInf<double> : p;
   p = t < -745.5 ? 0.0 : p;
-  p = a == 0.0 ? (y < 0.0 ? kInf<double> : 0.0) : p;
-  p = a > Format<double>::kMax ? (y < 0.0 ? 0.0 : kInf<double>) : p;
-  p = x != x || y != y ? kNan<double> : p;
+  const double of_zero = y < 0.0 ? kInf<double> : 0.0;
+  const double of_infinity = y < 0.0 ? 0.0 : kInf<double>;
+  p = a == 0.0 ? of_zero : p;
+  p = a > Format<double>::kMax ? of_infinity : p;
+  p = x == x ? p : kNan<double>;
+  p = y == y ? p : kNan<double>;
   return PowSpecial(x, y, p);
 }
 

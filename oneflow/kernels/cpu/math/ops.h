@@ -51,7 +51,6 @@ namespace cpu {
   V(Sqrt, sqrt, 0.2)                          \
   V(Tan, tan, 1.0)                            \
   V(Tanh, tanh, 0.5)                          \
-  V(Trigamma, trigamma, 20.0)                 \
   V(Trunc, trunc, 0.0)
 
 // The activations of neural networks and their gradients.
@@ -98,7 +97,8 @@ namespace cpu {
   V(ClampBackward, clamp_backward, 0.0)            \
   V(LeakyReluBackward, leaky_relu_backward, 0.0)   \
   V(SoftplusBackward, softplus_backward, 0.5)      \
-  V(ThresholdBackward, threshold_backward, 0.0)
+  V(ThresholdBackward, threshold_backward, 0.0)    \
+  V(Polygamma, polygamma, 50.0)
 
 // More dtypes than floats, other results than operands.
 #define ONEFLOW_ARITHMETIC(V)          \

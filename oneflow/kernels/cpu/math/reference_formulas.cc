@@ -46,19 +46,14 @@ double Digamma(double x) {
   const double z = 1.0 / (x * x);
   return sum + std::log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z / 252));
 }
-double Trigamma(double x) {
-  if (x <= 0.0 && std::floor(x) == x) { return INFINITY; }
-  if (x < 0.0) {
-    const double s = std::sin(M_PI * (x - std::floor(x)));
-    return M_PI * M_PI / (s * s) - Trigamma(1.0 - x);
-  }
+// n! times the sum of (x + k) ** -(n + 1), and the integral of what follows the first terms.
+double Polygamma(double n, double x) {
+  if (x <= 0.0 && std::floor(x) == x) { return std::fmod(n, 2.0) == 1.0 ? INFINITY : -INFINITY; }
+  if (std::isinf(x)) { return x > 0.0 ? 0.0 : NAN; }
   double sum = 0.0;
-  while (x < 40.0) {
-    sum += 1.0 / (x * x);
-    ++x;
-  }
-  const double z = 1.0 / (x * x);
-  return sum + 1.0 / x + 0.5 * z + z / x * (1.0 / 6 - z * (1.0 / 30 - z / 42));
+  for (; x < 300.0; ++x) { sum += std::pow(x, -n - 1.0); }
+  sum += std::pow(x, -n) / n + 0.5 * std::pow(x, -n - 1.0) + (n + 1.0) / 12 * std::pow(x, -n - 2.0);
+  return (std::fmod(n, 2.0) == 1.0 ? 1.0 : -1.0) * std::tgamma(n + 1.0) * sum;
 }
 
 double FloorDivide(double x, double y) {
@@ -119,7 +114,6 @@ constexpr Real kReal[] = {
     ONEFLOW_REAL(Sqrt, std::sqrt(x[0])),
     ONEFLOW_REAL(Tan, std::tan(x[0])),
     ONEFLOW_REAL(Tanh, std::tanh(x[0])),
-    ONEFLOW_REAL(Trigamma, Trigamma(x[0])),
     ONEFLOW_REAL(Trunc, std::trunc(x[0])),
     ONEFLOW_REAL(Elu, x[0] > 0.0 ? x[0] * m.b : std::expm1(x[0] * m.c) * m.a),
     ONEFLOW_REAL(Gelu, x[0] * Normal(x[0])),
@@ -131,6 +125,7 @@ constexpr Real kReal[] = {
     ONEFLOW_REAL(LeakyRelu, x[0] > 0.0 ? x[0] : x[0] * m.a),
     ONEFLOW_REAL(Logsigmoid, (x[0] < 0.0 ? x[0] : 0.0) - std::log1p(std::exp(-std::fabs(x[0])))),
     ONEFLOW_REAL(Mish, x[0] * TanhSoftplus(x[0])),
+    ONEFLOW_REAL(Polygamma, Polygamma(m.a, x[0])),
     ONEFLOW_REAL(Prelu, x[0] > 0.0 ? x[0] : x[0] * x[1]),
     ONEFLOW_REAL(PreluInputBackward, x[1] > 0.0 ? x[0] : x[0] * x[2]),
     ONEFLOW_REAL(PreluWeightBackward, x[1] > 0.0 ? 0.0 : x[0] * x[1]),
@@ -142,7 +137,7 @@ constexpr Real kReal[] = {
                              : x[0] < -m.a ? x[0] + m.a
                                            : x[0] * 0.0),
     ONEFLOW_REAL(Softsign, x[0] / (1.0 + std::fabs(x[0]))),
-    ONEFLOW_REAL(SquareRelu, x[0] > 0.0 ? x[0] * x[0] : x[0] * 0.0),
+    ONEFLOW_REAL(SquareRelu, x[0] <= 0.0 ? 0.0 : x[0] * x[0]),
     ONEFLOW_REAL(Threshold, x[0] <= m.a ? m.b : x[0]),
     ONEFLOW_REAL(EluBackward, x[1] > 0.0 ? x[0] * m.b : x[0] * m.a * m.c * std::exp(x[1] * m.c)),
     ONEFLOW_REAL(GeluBackward, x[0] * (Normal(x[1]) + x[1] * Density(x[1]))),
