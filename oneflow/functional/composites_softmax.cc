@@ -2,6 +2,7 @@
 
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/generated/functional_elementwise.h"
+#include "oneflow/functional/generated/functional_math.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 
 namespace oneflow::functional::composites {

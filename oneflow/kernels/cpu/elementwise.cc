@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
 
 namespace oneflow {
@@ -110,6 +111,52 @@ void UnaryBody(const LoopRun& run, const void* context) {
   }
 }
 
+// Dense operands, each with as many elements as the output or with one.
+struct DenseBinary {
+  BinaryLoop loop;
+  char* out;
+  const char* x;
+  const char* y;
+  int64_t out_step;
+  int64_t x_step;
+  int64_t y_step;
+  const void* param;
+
+  void Run(int64_t begin, int64_t end) const {
+    loop(out + begin * out_step, x + begin * x_step, y + begin * y_step, end - begin, param);
+  }
+  void RunStreaming(int64_t begin, int64_t end) const {
+    const StreamLoops& stream = GetStreamLoops();
+    PackBuffer block;
+    for (int64_t at = begin; at < end; at += kPackElements) {
+      const int64_t n = std::min(kPackElements, end - at);
+      loop(block.bytes, x + at * x_step, y + at * y_step, n, param);
+      stream.copy(out + at * out_step, block.bytes, n * out_step);
+    }
+    stream.fence();
+  }
+};
+
+void RunDense(BinaryLoop loop, const ArrayView& out, const ArrayView& x, const ArrayView& y,
+              const void* param, int threads) {
+  const int64_t n = out.Count();
+  const auto out_size = static_cast<int64_t>(SizeOf(out.dtype));
+  const auto size = static_cast<int64_t>(SizeOf(x.dtype));
+  const DenseBinary dense = {loop,
+                             out.Data<char>(),
+                             x.Data<char>(),
+                             y.Data<char>(),
+                             out_size,
+                             x.Count() == n ? size : 0,
+                             y.Count() == n ? size : 0,
+                             param};
+  const bool fresh = out.data != x.data && out.data != y.data;
+  const bool streams = fresh && WorthStreaming(out.data, n * out_size);
+  ParallelFor(threads, n, StridedLoop::kGrain, [&](int64_t begin, int64_t end) {
+    streams ? dense.RunStreaming(begin, end) : dense.Run(begin, end);
+  });
+}
+
 }  // namespace
 
 void RunBinary(const BinaryLoops& loops, const ArrayView& out, const ArrayView& x,
@@ -124,14 +171,7 @@ void RunBinary(const BinaryLoops& loops, const ArrayView& out, const ArrayView& 
         if (n > 0) { loop(out.data, x.data, y.data, n, param); }
         return;
       }
-      const auto out_size = static_cast<int64_t>(SizeOf(out.dtype));
-      const auto size = static_cast<int64_t>(SizeOf(x.dtype));
-      const int64_t x_step = nx == n ? size : 0;
-      const int64_t y_step = ny == n ? size : 0;
-      return ParallelFor(threads, n, StridedLoop::kGrain, [&](int64_t begin, int64_t end) {
-        loop(out.Data<char>() + begin * out_size, x.Data<char>() + begin * x_step,
-             y.Data<char>() + begin * y_step, end - begin, param);
-      });
+      return RunDense(loop, out, x, y, param, threads);
     }
   }
   const ArrayView* operands[] = {&out, &x, &y};

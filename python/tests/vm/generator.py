@@ -154,6 +154,8 @@ class Generator:
             if x.ndim > 0 and x.shape[0] > 0:
                 self.add(kind, name, indices=self._rows(x))
             return
+                                   "abs", "sign", "floor", "clone", "cast",
+                                   "div_number"])  # fmt: skip
         if huge:
             kind = self.random.choice(["mul_number", "cast", "clone"])
         if kind == "cast":
@@ -182,10 +184,12 @@ class Generator:
         if name is None or other is None:
             return
         a, b = self._var(name).array, self._var(other).array
-        kind = self.random.choice(["add", "add", "sub", "mul", "div", "eq"])
+        kind = self.random.choice(
+            ["add", "add", "sub", "mul", "div", "eq", "lt", "maximum", "minimum"]
+        )
         if kind == "div" and (a.dtype.kind != "f" or b.dtype.kind != "f"):
             kind = "sub"
-        if kind == "eq" and a.dtype != b.dtype:
+        if kind in ("eq", "lt") and a.dtype != b.dtype:
             kind = "add"
         self.add(kind, name, other)
 
@@ -224,9 +228,9 @@ class Generator:
         name = self._tensor(lambda v: v.array.dtype.kind == "f" and v.array.ndim > 0)
         if name is None:
             return
-        kind = self.random.choice(["tanh", "mean", "log_softmax"])
+        kind = self.random.choice(["tanh", "sigmoid", "exp", "mean", "log_softmax"])
         dim = self.random.randrange(self._var(name).array.ndim)
-        self.add(kind, name, **({} if kind == "tanh" else {"dim": dim}))
+        self.add(kind, name, **({"dim": dim} if kind in ("mean", "log_softmax") else {}))
 
     def _view(self) -> None:
         name = self._tensor(lambda v: v.array.ndim > 0 and v.array.size > 0)
@@ -270,13 +274,15 @@ class Generator:
                                    "fill_", "zero_", "copy_", "copy_", "copy_array_",
                                    "copy_array_", "set_slice", "set_slice_to", "set_rows",
                                    "set_rows_to"])  # fmt: skip
+                                   "clamp_", "fill_", "zero_", "copy_", "copy_", "copy_array_",
+                                   "copy_array_", "set_slice", "set_slice_to"])  # fmt: skip
         if kind in ("add_", "sub_", "mul_", "copy_", "copy_array_"):
             other = self._partner(name, target=True, tensor=kind != "copy_array_")
             if other is not None:
                 self.add(kind, name, other)
         elif kind in ("relu_", "zero_"):
             self.add(kind, name)
-        elif kind in ("add_number_", "mul_number_", "fill_"):
+        elif kind in ("add_number_", "mul_number_", "clamp_", "fill_"):
             value = 0.5 if kind == "mul_number_" and x.dtype.kind == "f" else self._value()
             self.add(kind, name, value=value)
         elif x.ndim > 0:

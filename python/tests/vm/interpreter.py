@@ -289,7 +289,9 @@ def view_of(statement: Statement, x: Array) -> Array:
 def _binary(kind: str, a: Array, b: Array) -> Array:
     dtype = promoted(a, b)
     a, b = a.astype(dtype), b.astype(dtype)
-    return {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}[kind](a, b)
+    functions = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+                 "maximum": np.maximum, "minimum": np.minimum}  # fmt: skip
+    return np.asarray(functions[kind](a, b))
 
 
 def _relu(x: Array) -> Array:
@@ -335,7 +337,7 @@ def compute(statement: Statement, operands: list[Array]) -> tuple[Array, int]:
     kind = statement.kind.rstrip("_")
     a = statement.attr
     x = operands[0] if operands else np.zeros(0)
-    if kind in ("add", "sub", "mul", "div"):
+    if kind in ("add", "sub", "mul", "div", "maximum", "minimum"):
         return _binary(kind, x, operands[1]), EXACT
     if kind in ("add_number", "mul_number", "div_number"):
         return _number(kind[:3], x, a("value")), EXACT
@@ -345,8 +347,13 @@ def compute(statement: Statement, operands: list[Array]) -> tuple[Array, int]:
         "neg": lambda: np.asarray(x * x.dtype.type(-1)),
         "relu": lambda: _relu(x),
         "square": lambda: x * x,
+        "abs": lambda: np.abs(x),
+        "sign": lambda: np.where(x != x, 0, np.sign(x)).astype(x.dtype),
+        "floor": lambda: np.floor(x) if x.dtype.kind == "f" else x.copy(),
+        "clamp": lambda: np.minimum(x, x.dtype.type(a("value"))),
         "clone": lambda: x.copy(),
         "eq": lambda: x == operands[1],
+        "lt": lambda: x < operands[1],
         "fill": lambda: np.broadcast_to(x.dtype.type(a("value")), x.shape),
         "zero": lambda: np.zeros_like(x),
         "copy": lambda: np.broadcast_to(operands[1], x.shape).copy(),
@@ -369,6 +376,8 @@ def compute(statement: Statement, operands: list[Array]) -> tuple[Array, int]:
         "cast": lambda: _cast(x, a("dtype")),
         "randn": lambda: (np.zeros(a("shape"), np.float32), SAME_IN_EVERY_MODE),
         "tanh": lambda: (np.tanh(x), SAME_IN_EVERY_MODE),
+        "sigmoid": lambda: (1 / (1 + np.exp(-x)), SAME_IN_EVERY_MODE),
+        "exp": lambda: (np.exp(x), SAME_IN_EVERY_MODE),
         "mean": lambda: (np.asarray(x.mean(a("dim"), dtype=x.dtype)), SAME_IN_EVERY_MODE),
         "log_softmax": lambda: (log_softmax(x, a("dim")), SAME_IN_EVERY_MODE),
     }

@@ -58,8 +58,14 @@ KINDS: dict[str, Kind] = {
     "neg": _new("-{a}"),
     "relu": _new("{a}.relu()"),
     "square": _new("{a}.square()"),
+    "abs": _new("{a}.abs()"),
+    "sign": _new("{a}.sign()"),
+    "floor": _new("{a}.floor()"),
     "clone": _new("{a}.clone()"),
     "eq": _new("{a}.eq({b})"),
+    "lt": _new("{a} < {b}"),
+    "maximum": _new("flow.maximum({a}, {b})"),
+    "minimum": _new("flow.minimum({a}, {b})"),
     "cast": _new("{a}.to(flow.{dtype})"),
     "take_rows": _new("{a}[{indices}]"),
     # Over many elements: exact where the values are small whole numbers.
@@ -69,6 +75,8 @@ KINDS: dict[str, Kind] = {
     "matmul": _new("{a} @ {b}"),
     # Not exact: only compared between ways to run.
     "tanh": _new("{a}.tanh()"),
+    "sigmoid": _new("{a}.sigmoid()"),
+    "exp": _new("{a}.exp()"),
     "mean": _new("{a}.mean({dim})"),
     "log_softmax": _new("{a}.log_softmax({dim})"),
     # Views.
@@ -85,6 +93,7 @@ KINDS: dict[str, Kind] = {
     "mul_": _inplace("{a} *= {b}"),
     "add_number_": _inplace("{a}.add_({value})"),
     "mul_number_": _inplace("{a}.mul_({value})"),
+    "clamp_": _inplace("{a}.clamp_(max={value})"),
     "relu_": _inplace("flow._C.relu_({a})"),
     "fill_": _inplace("{a}.fill_({value})", reads_target=False),
     "zero_": _inplace("{a}.zero_()", reads_target=False),

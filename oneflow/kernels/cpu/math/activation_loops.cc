@@ -164,8 +164,9 @@ struct PreluWeightBackwardFormula {
 // zeta(s, x), the sum of (x + k) ** -s, s an integer from 2 on: the first terms, then Euler and
 // Maclaurin's formula (Abramowitz and Stegun, 23.1.30).
 double HurwitzZeta(double s, double x) {
-  if (x <= 0.0 && Floor(x) == x) { return kInf<double>; }
+  if (x == kInf<double>) { return 0.0; }
   if (!(x > -1e6)) { return kNan<double>; }
+  if (x <= 0.0 && Floor(x) == x) { return kInf<double>; }
   double sum = 0.0;
   for (; x < 12.0; x += 1.0) { sum += __builtin_pow(x, -s); }
   constexpr double kBernoulli[] = {1.0 / 12,      -1.0 / 720,     1.0 / 30240,

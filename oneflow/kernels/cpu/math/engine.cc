@@ -5,6 +5,7 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/elementwise_loops.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
 
 namespace oneflow {
@@ -12,7 +13,7 @@ namespace cpu {
 
 namespace {
 
-constexpr int64_t kBlock = 1024;
+constexpr int64_t kBlock = kStreamBlock;
 
 struct Block {
   alignas(64) char bytes[kBlock * 8];
@@ -24,6 +25,7 @@ struct Context {
   int count;                           // of operands, without the output
   int sizes[kMaxMathOperands + 1];     // bytes of an element; 0 is the output
   UnaryLoop casts[kMaxMathOperands + 1];  // from (of the output: to) a half type; nullptr: none
+  bool streams = false;  // the output goes past the caches
 };
 
 // One operand of a run, block by block.
@@ -74,12 +76,14 @@ class Sink {
       : data_(run.data[0]),
         size_(c.sizes[0]),
         stride_(run.n == 1 ? size_ : run.strides[0]),
-        cast_(c.casts[0]) {}
-  bool direct() const { return stride_ == size_ && cast_ == nullptr; }
+        cast_(c.casts[0]),
+        streams_(c.streams) {}
+  bool direct() const { return stride_ == size_ && cast_ == nullptr && !streams_; }
   char* Place(int64_t at) { return direct() ? data_ + at * size_ : block_.bytes; }
   void Flush(int64_t at, int64_t n) {
     if (direct()) { return; }
     const char* from = block_.bytes;
+    if (streams_) { return GetStreamLoops().copy(data_ + at * size_, from, n * size_); }
     if (cast_ != nullptr) {
       if (stride_ == size_) { return cast_(data_ + at * size_, from, n); }
       cast_(packed_, from, n);
@@ -93,11 +97,13 @@ class Sink {
   int size_;
   int64_t stride_;
   UnaryLoop cast_;
+  bool streams_;
   Block block_;
   alignas(64) char packed_[kBlock * 2];
 };
 
 bool AllDirect(const LoopRun& run, const Context& c) {
+  if (c.streams) { return false; }
   for (int k = 0; k <= c.count; ++k) {
     if (c.casts[k] != nullptr || (run.strides[k] != c.sizes[k] && run.n > 1)) { return false; }
   }
@@ -115,6 +121,7 @@ void InBlocks(const LoopRun& run, const Context& c) {
     c.loop(out.Place(at), in[0], in[1], in[2], n, *c.attrs);
     out.Flush(at, n);
   }
+  if (c.streams) { GetStreamLoops().fence(); }
 }
 
 void Body(const LoopRun& run, const void* context) {
@@ -188,6 +195,8 @@ void RunMath(MathLoop loop, bool moves, const ArrayView& out, const ArrayView* o
     if (whole.n > 0) { Body(whole, &c); }
     return;
   }
+  c.streams = c.casts[0] == nullptr && WorthStreaming(out.data, whole.n * c.sizes[0]);
+  for (int k = 0; k < count; ++k) { c.streams = c.streams && operands[k].data != out.data; }
   ParallelFor(threads, whole.n, StridedLoop::kGrain, [&](int64_t begin, int64_t end) {
     LoopRun part = whole;
     part.n = end - begin;
