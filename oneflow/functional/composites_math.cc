@@ -20,7 +20,8 @@ Maybe<DataType> NumberDtype(const char* op, const TensorPtr& input) {
 Maybe<DataType> CompareDtype(const char* op, const TensorPtr& input, const Scalar& other) {
   const DataType dtype = other.ResultType(input->dtype(), DataType::kDouble);
   // A number past the range of the elements equals none of them; nothing may wrap around.
-  if (!CheckFits(op, other, dtype).ok()) { return DataType::kInt64; }
+  const bool below = dtype == DataType::kUInt8 && other.To<int64_t>() < 0;
+  if (below || !CheckFits(op, other, dtype).ok()) { return DataType::kInt64; }
   return dtype;
 }
 

@@ -127,11 +127,6 @@ from oneflow.framework.slices import slice, slice_update  # noqa: E402
 from oneflow.framework.tensor import is_nonzero, is_tensor, numel  # noqa: E402
 from oneflow.framework.tensor_str import set_printoptions  # noqa: E402
 
-# Submodules and the names that live in them, loaded at first use.
-_LAZY_MODULES = frozenset(
-    ("autograd", "cpu", "cuda", "framework", "nn", "optim", "special", "test_utils", "unittest", "utils")
-)
-_LAZY_NAMES = {"save": "oneflow.framework.serialization", "load": "oneflow.framework.serialization"}
 _sys.modules[__name__].__dict__.update(
     # dtypes under their own names and their short ones; several hide builtins of this module.
     _importlib.import_module("oneflow.framework.dtype").names(),

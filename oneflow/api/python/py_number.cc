@@ -48,7 +48,8 @@ PyObject* Apply(const Operator& op, PyObject* a, PyObject* b) {
     if (IsTensor(b)) { return WrapResult(op.tensors(TensorValue(a), TensorValue(b))); }
     const std::optional<Scalar> scalar = ScalarFromPython(b);
     if (scalar.has_value()) { return WrapResult(op.number(TensorValue(a), *scalar)); }
-    return OrWithArray(op.name, b, [&](const TensorPtr& y) { return op.tensors(TensorValue(a), y); });
+    return OrWithArray(op.name, b,
+                       [&](const TensorPtr& y) { return op.tensors(TensorValue(a), y); });
   }
   const std::optional<Scalar> scalar = ScalarFromPython(a);
   if (scalar.has_value()) { return WrapResult(op.number_first(TensorValue(b), *scalar)); }
@@ -99,8 +100,7 @@ constexpr Operator kShiftLeft = {
       return functional::bitwise_left_shift(JUST(functional::full_like(x, s)), x);
     }};
 constexpr Operator kShiftRight = {
-    "bitwise_right_shift", ONEFLOW_TT(bitwise_right_shift),
-    ONEFLOW_TS(scalar_bitwise_right_shift),
+    "bitwise_right_shift", ONEFLOW_TT(bitwise_right_shift), ONEFLOW_TS(scalar_bitwise_right_shift),
     [](const TensorPtr& x, Scalar s) -> Maybe<TensorPtr> {
       return functional::bitwise_right_shift(JUST(functional::full_like(x, s)), x);
     }};

@@ -15,7 +15,8 @@ def allclose(
 ) -> bool:
     """Are all elements of two tensors nearly equal: |input - other| <= atol + rtol * |other|?
 
-    Takes tensors whose shapes broadcast together. RuntimeError if they do not. Waits for the result.
+    Takes tensors whose shapes broadcast together; RuntimeError if they do not. Waits for the
+    result.
 
         >>> flow.allclose(flow.tensor([1.0, 2.0]), flow.tensor([1.0, 2.0 + 1e-7]))
         True
@@ -27,10 +28,10 @@ def allclose(
 def equal(input: Any, other: Any) -> bool:
     """Have two tensors the same shape and equal elements? NaN equals nothing. Waits for the result.
 
-        >>> flow.equal(flow.tensor([1, 2]), flow.tensor([1, 2]))
-        True
-        >>> flow.equal(flow.tensor([1, 2]), flow.tensor([[1, 2]]))
-        False
+    >>> flow.equal(flow.tensor([1, 2]), flow.tensor([1, 2]))
+    True
+    >>> flow.equal(flow.tensor([1, 2]), flow.tensor([[1, 2]]))
+    False
     """
     if tuple(input.shape) != tuple(other.shape):
         return False

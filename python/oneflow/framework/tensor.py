@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.framework import creation, global_tensor, tensor_more
-from oneflow.framework import comparison, creation
+from oneflow.framework import comparison, creation, global_tensor, tensor_more
 from oneflow.framework.dtype import DTYPES, is_floating_point
 from oneflow.framework.tensor_str import tensor_repr
 from oneflow.framework.type_tensor import dtype_of_type

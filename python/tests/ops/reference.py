@@ -11,12 +11,12 @@ from tests.ops import (
     reference_indexing,
     reference_linalg,
     reference_loss,
+    reference_math,
     reference_norm,
     reference_order,
     reference_pool,
     reference_shape,
     reference_vision,
-    reference_math,
 )
 
 

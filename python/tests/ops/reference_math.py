@@ -58,7 +58,9 @@ def _digamma(x: float) -> float:
     if x < 0:
         return _digamma(1 - x) - math.pi / math.tan(math.pi * math.fmod(x, 1))
     return _shifted(
-        x, lambda t: -1 / t, lambda t: math.log(t) - 1 / (2 * t) - 1 / (12 * t**2) + 1 / (120 * t**4)
+        x,
+        lambda t: -1 / t,
+        lambda t: math.log(t) - 1 / (2 * t) - 1 / (12 * t**2) + 1 / (120 * t**4),
     )
 
 

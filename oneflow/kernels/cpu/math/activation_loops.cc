@@ -11,19 +11,19 @@ namespace ONEFLOW_ISA {
 namespace {
 
 // m: the numbers of the op.
-#define ONEFLOW_FORMULA(id, formula)                  \
-  struct id##Formula {                                \
-    template <typename T>                             \
+#define ONEFLOW_FORMULA(id, formula)                   \
+  struct id##Formula {                                 \
+    template <typename T>                              \
     static ONEFLOW_INLINE T Apply(T x, Numbers<T> m) { \
-      return formula;                                 \
-    }                                                 \
+      return formula;                                  \
+    }                                                  \
   };
-#define ONEFLOW_GRADIENT(id, formula)                      \
-  struct id##BackwardFormula {                             \
-    template <typename T>                                  \
+#define ONEFLOW_GRADIENT(id, formula)                       \
+  struct id##BackwardFormula {                              \
+    template <typename T>                                   \
     static ONEFLOW_INLINE T Apply(T g, T x, Numbers<T> m) { \
-      return formula;                                      \
-    }                                                      \
+      return formula;                                       \
+    }                                                       \
   };
 
 template <typename T>
@@ -96,16 +96,16 @@ ONEFLOW_INLINE T SoftplusOf(T x, Numbers<T> m) {
 }
 
 ONEFLOW_FORMULA(Elu, x > T(0) ? x * m.b : Expm1(x * m.c) * m.a)
-ONEFLOW_FORMULA(Gelu, x * Normal(x))
-ONEFLOW_FORMULA(GeluTanh, x * GeluGate(x))
+ONEFLOW_FORMULA(Gelu, x* Normal(x))
+ONEFLOW_FORMULA(GeluTanh, x* GeluGate(x))
 ONEFLOW_FORMULA(Hardshrink, x >= -m.a && x <= m.a ? T(0) : x)
 ONEFLOW_FORMULA(Hardsigmoid, UpToSix(x) / T(6))
-ONEFLOW_FORMULA(Hardswish, x * UpToSix(x) / T(6))
+ONEFLOW_FORMULA(Hardswish, x* UpToSix(x) / T(6))
 ONEFLOW_FORMULA(Hardtanh, Clamp(x, m.a, m.b))
 ONEFLOW_FORMULA(LeakyRelu, x > T(0) ? x : x * m.a)
 ONEFLOW_FORMULA(Logsigmoid, -Softplus(-x))
-ONEFLOW_FORMULA(Mish, x * TanhSoftplus(x))
-ONEFLOW_FORMULA(QuickGelu, x * Sigmoid(T(1.702) * x))
+ONEFLOW_FORMULA(Mish, x* TanhSoftplus(x))
+ONEFLOW_FORMULA(QuickGelu, x* Sigmoid(T(1.702) * x))
 ONEFLOW_FORMULA(Sigmoid, Sigmoid(x))
 ONEFLOW_FORMULA(Silu, x / (T(1) + ExpBesideOne(-x)))
 ONEFLOW_FORMULA(Softplus, SoftplusOf(x, m))
@@ -115,8 +115,8 @@ ONEFLOW_FORMULA(SquareRelu, x <= T(0) ? T(0) : x * x)
 ONEFLOW_FORMULA(Threshold, x <= m.a ? m.b : x)
 
 ONEFLOW_GRADIENT(Elu, x > T(0) ? g * m.b : g * m.a * m.c * Exp(x * m.c))
-ONEFLOW_GRADIENT(Gelu, g * Fma(x, Density(x), Normal(x)))
-ONEFLOW_GRADIENT(GeluTanh, g * GeluTanhSlope(x))
+ONEFLOW_GRADIENT(Gelu, g* Fma(x, Density(x), Normal(x)))
+ONEFLOW_GRADIENT(GeluTanh, g* GeluTanhSlope(x))
 ONEFLOW_GRADIENT(Hardshrink, x >= -m.a && x <= m.a ? T(0) : g)
 ONEFLOW_GRADIENT(Hardsigmoid, x > T(-3) && x < T(3) ? g / T(6) : T(0))
 ONEFLOW_GRADIENT(Hardswish, x <= T(-3) ? T(0) : (x < T(3) ? g * (x / T(3) + T(0.5)) : g))
@@ -124,13 +124,13 @@ ONEFLOW_GRADIENT(Hardtanh, x <= m.a || x >= m.b ? T(0) : g)
 ONEFLOW_GRADIENT(Clamp, x >= m.a && x <= m.b ? g : T(0))
 ONEFLOW_GRADIENT(LeakyRelu, x > T(0) ? g : g * m.a)
 ONEFLOW_GRADIENT(Logsigmoid, g / (T(1) + ExpBesideOne(x)))
-ONEFLOW_GRADIENT(Mish, g * MishSlope(x))
-ONEFLOW_GRADIENT(QuickGelu, g * QuickGeluSlope(x))
-ONEFLOW_GRADIENT(Sigmoid, g * (T(1) - x) * x)
-ONEFLOW_GRADIENT(Silu, g * SiluSlope(x))
-ONEFLOW_GRADIENT(Softplus, x * m.a > m.b ? g : g * Sigmoid(x * m.a))
+ONEFLOW_GRADIENT(Mish, g* MishSlope(x))
+ONEFLOW_GRADIENT(QuickGelu, g* QuickGeluSlope(x))
+ONEFLOW_GRADIENT(Sigmoid, g*(T(1) - x) * x)
+ONEFLOW_GRADIENT(Silu, g* SiluSlope(x))
+ONEFLOW_GRADIENT(Softplus, x* m.a > m.b ? g : g * Sigmoid(x * m.a))
 ONEFLOW_GRADIENT(Softsign, g / ((T(1) + Abs(x)) * (T(1) + Abs(x))))
-ONEFLOW_GRADIENT(Tanh, g * (T(1) - x * x))
+ONEFLOW_GRADIENT(Tanh, g*(T(1) - x * x))
 ONEFLOW_GRADIENT(Threshold, x <= m.a ? T(0) : g)
 
 // The gradient of max(x, y) for x: half of it where both are equal.
@@ -169,7 +169,7 @@ double HurwitzZeta(double s, double x) {
   if (x <= 0.0 && Floor(x) == x) { return kInf<double>; }
   double sum = 0.0;
   for (; x < 12.0; x += 1.0) { sum += __builtin_pow(x, -s); }
-  constexpr double kBernoulli[] = {1.0 / 12,      -1.0 / 720,     1.0 / 30240,
+  constexpr double kBernoulli[] = {1.0 / 12,       -1.0 / 720,     1.0 / 30240,
                                    -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0};
   double power = __builtin_pow(x, -s);
   sum += power * (x / (s - 1.0) + 0.5);

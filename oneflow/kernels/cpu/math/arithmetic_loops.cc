@@ -12,19 +12,19 @@ namespace {
 template <typename T>
 constexpr bool kFloating = std::is_floating_point_v<T>;
 
-#define ONEFLOW_UNARY(id, Out, formula)                 \
-  struct id##Formula {                                  \
-    template <typename T>                               \
+#define ONEFLOW_UNARY(id, Out, formula)                \
+  struct id##Formula {                                 \
+    template <typename T>                              \
     static ONEFLOW_INLINE Out Apply(T x, Numbers<T>) { \
-      return formula;                                   \
-    }                                                   \
+      return formula;                                  \
+    }                                                  \
   };
-#define ONEFLOW_BINARY(id, Out, formula)                     \
-  struct id##Formula {                                       \
-    template <typename T>                                    \
+#define ONEFLOW_BINARY(id, Out, formula)                    \
+  struct id##Formula {                                      \
+    template <typename T>                                   \
     static ONEFLOW_INLINE Out Apply(T x, T y, Numbers<T>) { \
-      return formula;                                        \
-    }                                                        \
+      return formula;                                       \
+    }                                                       \
   };
 
 template <typename T>
@@ -82,7 +82,7 @@ struct AddFormula {
   }
 };
 ONEFLOW_BINARY(Sub, T, Sum(x, Negative(y)))
-ONEFLOW_BINARY(Mul, T, x * y)
+ONEFLOW_BINARY(Mul, T, x* y)
 ONEFLOW_BINARY(Div, T, x / y)
 ONEFLOW_BINARY(ReluBackward, T, y > T(0) ? x : T(0))
 ONEFLOW_UNARY(Relu, T, x <= T(0) ? T(0) : x)
@@ -96,7 +96,7 @@ ONEFLOW_BINARY(Ge, uint8_t, x >= y)
 ONEFLOW_BINARY(LogicalAnd, uint8_t, (x != T(0)) & (y != T(0)))
 ONEFLOW_BINARY(LogicalOr, uint8_t, (x != T(0)) | (y != T(0)))
 ONEFLOW_BINARY(LogicalXor, uint8_t, (x != T(0)) ^ (y != T(0)))
-ONEFLOW_BINARY(BitwiseAnd, T, static_cast<T>(x & y))
+ONEFLOW_BINARY(BitwiseAnd, T, static_cast<T>(x& y))
 ONEFLOW_BINARY(BitwiseOr, T, static_cast<T>(x | y))
 ONEFLOW_BINARY(BitwiseXor, T, static_cast<T>(x ^ y))
 // A NaN on either side passes.
@@ -108,8 +108,7 @@ template <typename T>
 ONEFLOW_INLINE bool ShiftFits(T y) {
   return y >= T(0) && y < static_cast<T>(8 * sizeof(T));
 }
-ONEFLOW_BINARY(ShiftLeft, T,
-               ShiftFits(y) ? static_cast<T>(static_cast<uint64_t>(x) << y) : T(0))
+ONEFLOW_BINARY(ShiftLeft, T, ShiftFits(y) ? static_cast<T>(static_cast<uint64_t>(x) << y) : T(0))
 ONEFLOW_BINARY(ShiftRight, T, static_cast<T>(ShiftFits(y) ? x >> y : (x < T(0) ? -1 : 0)))
 
 // ---- division ----------------------------------------------------------------------------------

@@ -22,10 +22,10 @@ struct Block {
 struct Context {
   MathLoop loop;
   const MathAttrs* attrs;
-  int count;                           // of operands, without the output
-  int sizes[kMaxMathOperands + 1];     // bytes of an element; 0 is the output
+  int count;                              // of operands, without the output
+  int sizes[kMaxMathOperands + 1];        // bytes of an element; 0 is the output
   UnaryLoop casts[kMaxMathOperands + 1];  // from (of the output: to) a half type; nullptr: none
-  bool streams = false;  // the output goes past the caches
+  bool streams = false;                   // the output goes past the caches
 };
 
 // One operand of a run, block by block.
@@ -132,9 +132,7 @@ void Body(const LoopRun& run, const void* context) {
   c.loop(run.data[0], run.data[1], y, z, run.n, *c.attrs);
 }
 
-bool IsHalf(DataType dtype) {
-  return dtype == DataType::kFloat16 || dtype == DataType::kBFloat16;
-}
+bool IsHalf(DataType dtype) { return dtype == DataType::kFloat16 || dtype == DataType::kBFloat16; }
 
 void Describe(const ArrayView& view, int k, bool moves, Context* c) {
   c->sizes[k] = static_cast<int>(SizeOf(view.dtype));

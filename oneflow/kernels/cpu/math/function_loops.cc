@@ -13,12 +13,12 @@ namespace ONEFLOW_ISA {
 
 namespace {
 
-#define ONEFLOW_FORMULA(id, formula)                \
-  struct id##Formula {                              \
-    template <typename T>                           \
+#define ONEFLOW_FORMULA(id, formula)                 \
+  struct id##Formula {                               \
+    template <typename T>                            \
     static ONEFLOW_INLINE T Apply(T x, Numbers<T>) { \
-      return formula;                               \
-    }                                               \
+      return formula;                                \
+    }                                                \
   };
 
 ONEFLOW_FORMULA(Acos, Acos(x))
@@ -74,9 +74,9 @@ double Digamma(double x) {
   for (; x < 10.0; x += 1.0) { sum -= 1.0 / x; }
   const double z = 1.0 / (x * x);
   const double series =
-      z * (1.0 / 12 -
-           z * (1.0 / 120 -
-                z * (1.0 / 252 - z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
+      z * (1.0 / 12 - z * (1.0 / 120 -
+                           z * (1.0 / 252 -
+                                z * (1.0 / 240 - z * (1.0 / 132 - z * (691.0 / 32760 - z / 12))))));
   return x > 1e17 ? __builtin_log(x) : sum + __builtin_log(x) - 0.5 / x - series;
 }
 
@@ -116,8 +116,7 @@ bool AnyLarge(const T* x, int64_t n) {
 }
 
 template <typename Op, typename T>
-void CircularLoop(void* out, const void* x, const void*, const void*, int64_t n,
-                  const MathAttrs&) {
+void CircularLoop(void* out, const void* x, const void*, const void*, int64_t n, const MathAttrs&) {
   constexpr int64_t kBlock = 512;
   const T* a = static_cast<const T*>(x);
   T* o = static_cast<T*>(out);

@@ -229,7 +229,8 @@ ONEFLOW_INLINE float ReduceAngle(float x, int32_t* quadrant) {
   const Rounded<float> n = RoundSmall(x * 0.63661977f);
   *quadrant = n.i;
   const double m = n.n;
-  return static_cast<float>((static_cast<double>(x) - m * 0x1.921fb544p+0) - m * 0x1.0b4611a626331p-34);
+  return static_cast<float>((static_cast<double>(x) - m * 0x1.921fb544p+0) -
+                            m * 0x1.0b4611a626331p-34);
 }
 ONEFLOW_INLINE double ReduceAngle(double x, int64_t* quadrant) {
   const Rounded<double> n = RoundSmall(x * 0.6366197723675814);
@@ -486,8 +487,7 @@ ONEFLOW_INLINE float Pow(float x, float y) {
   const uint64_t bits = static_cast<uint64_t>(BitsAs<int64_t>(a) - kRoot + (int64_t{1023} << 52));
   // The exponent, plus 1023, as the low bits of a double.
   const double e = BitsAs<double>((bits >> 52) | 0x4330000000000000) - (0x1p52 + 1023.0);
-  const double f =
-      BitsAs<double>(static_cast<int64_t>((bits & 0xfffffffffffff) + kRoot)) - 1.0;
+  const double f = BitsAs<double>(static_cast<int64_t>((bits & 0xfffffffffffff) + kRoot)) - 1.0;
   double log2 = Fma(f, Poly(f, kLog2), e);
   log2 = a == 0.0 ? -kInf<double> : log2;
   log2 = a >= 0x1p128 ? kInf<double> : log2;
@@ -522,7 +522,8 @@ ONEFLOW_INLINE double Pow(double x, double y) {
   const double power = s0.e * Ln2<double>::kHigh;
   const double sum = power + high;
   const double carry = sum - power;
-  const double sum_low = ((power - (sum - carry)) + (high - carry)) + Fma(s0.e, Ln2<double>::kLow, low);
+  const double sum_low =
+      ((power - (sum - carry)) + (high - carry)) + Fma(s0.e, Ln2<double>::kLow, low);
   const double log = sum + sum_low;
   const double log_low = (sum - log) + sum_low;
   const double t = y * log;

@@ -24,8 +24,8 @@ struct Accuracy {
   Exact exact;
   double low;
   double high;
-  double single;  // greatest error for float
-  double wide;    // and for double
+  double single;        // greatest error for float
+  double wide;          // and for double
   bool spread = false;  // magnitudes spread evenly over the exponents
 };
 
@@ -116,7 +116,8 @@ TEST(Functions, ErrorsAreAsTheirHeaderSays) {
     const ScopedIsa isa(config.isa);
     for (const Accuracy& a : kAccuracy) {
       const std::string what = std::string(MathName(a.op)) + " " + IsaName(config.isa);
-      EXPECT_LE(WorstError<float>(a), a.single) << what << " on [" << a.low << ", " << a.high << "]";
+      EXPECT_LE(WorstError<float>(a), a.single)
+          << what << " on [" << a.low << ", " << a.high << "]";
       EXPECT_LE(WorstError<double>(a), a.wide) << what << " on [" << a.low << ", " << a.high << "]";
     }
   }
@@ -124,8 +125,8 @@ TEST(Functions, ErrorsAreAsTheirHeaderSays) {
 
 // Positive control: the check above measures.
 TEST(Functions, ACoarseFunctionIsNoticed) {
-  const Accuracy wrong = {MathOp::kExp, [](long double x) { return std::exp(x) * (1 + 4e-7L); },
-                          -1.0, 1.0, 1.5, 1.5};
+  const Accuracy wrong = {
+      MathOp::kExp, [](long double x) { return std::exp(x) * (1 + 4e-7L); }, -1.0, 1.0, 1.5, 1.5};
   EXPECT_GT(WorstError<float>(wrong), 3.0);
 }
 
@@ -172,9 +173,10 @@ TEST(Functions, ErrorsOfTwoArguments) {
   }
 }
 
-const double kSpecial[] = {0.0,  -0.0, 1.0,    -1.0,   2.0,     -2.0,    0.5,      -0.5,     3.0,
-                           -3.0, 2.5,  1e-300, -1e-44, 1e10,    -1e10,   1e300,    -1e300,   1e38,
-                           NAN,  -4.0, 710.0,  -760.0, INFINITY, -INFINITY, 5e-324, 1.0000001, 89.1};
+const double kSpecial[] = {0.0,    -0.0,     1.0,       -1.0,   2.0,       -2.0,   0.5,
+                           -0.5,   3.0,      -3.0,      2.5,    1e-300,    -1e-44, 1e10,
+                           -1e10,  1e300,    -1e300,    1e38,   NAN,       -4.0,   710.0,
+                           -760.0, INFINITY, -INFINITY, 5e-324, 1.0000001, 89.1};
 
 // Equal as IEEE numbers, signs of zero included; or both NaN; or near.
 template <typename T>
@@ -198,9 +200,9 @@ void ExpectSpecial(MathOp op, int arity) {
       FindMathLoop(op, DataTypeOf<T>::value)(got, x, y, nullptr, 1, MathAttrs());
       const double in[] = {x[0], y[0]};
       const T want = static_cast<T>(RealFormula(op)(in, MathAttrs()));
-      EXPECT_TRUE(Alike(got[0], want)) << MathName(op) << "(" << x[0] << ", " << y[0] << ") is "
-                                       << got[0] << ", expected " << want << " "
-                                       << IsaName(CurrentIsa());
+      EXPECT_TRUE(Alike(got[0], want))
+          << MathName(op) << "(" << x[0] << ", " << y[0] << ") is " << got[0] << ", expected "
+          << want << " " << IsaName(CurrentIsa());
       if (arity == 1) { break; }
     }
   }

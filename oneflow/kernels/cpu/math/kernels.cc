@@ -62,9 +62,7 @@ MathOp CheaperPower(double exponent) {
 Maybe<void> RunScalarPow(const KernelCall& call) {
   const MathOp op = CheaperPower(call.GetAttrs<ScalarAttrs>().value.To<double>());
   const MathLoop loop = FindMathLoop(op, LoopDtype(op, call.inputs[0].dtype));
-  if (op == MathOp::kPow || loop == nullptr) {
-    return Run(MathOp::kPow, Form::kNumberLast, call);
-  }
+  if (op == MathOp::kPow || loop == nullptr) { return Run(MathOp::kPow, Form::kNumberLast, call); }
   RunMath(loop, false, call.outputs[0], call.inputs, 1, MathAttrs(), call.threads);
   return Ok();
 }
@@ -106,8 +104,8 @@ const char* AcceptHalf(const KernelCall& call) {
 }
 
 #define ONEFLOW_MATH_KERNEL(name, id, form) \
-  ONEFLOW_REGISTER_KERNEL(                  \
-      name, (MathKernel<MathOp::k##id, Form::form>::Named(#name ".cpu.vector")));
+  ONEFLOW_REGISTER_KERNEL(name,             \
+                          (MathKernel<MathOp::k##id, Form::form>::Named(#name ".cpu.vector")));
 #define ONEFLOW_TENSORS(id, name, cost) ONEFLOW_MATH_KERNEL(name, id, kTensors)
 #define ONEFLOW_NUMBERS(id, name, cost) ONEFLOW_MATH_KERNEL(name, id, kNumbers)
 ONEFLOW_FUNCTIONS(ONEFLOW_TENSORS)
@@ -117,10 +115,10 @@ ONEFLOW_ARITHMETIC_KERNELS(ONEFLOW_MATH_KERNEL)
 ONEFLOW_REGISTER_KERNEL(scalar_pow, {"scalar_pow.cpu.vector", &RunScalarPow, &AcceptScalarPow,
                                      &CostOfScalarPow});
 
-#define ONEFLOW_HALF(kernel, id, form, run)                                         \
-  ONEFLOW_REGISTER_KERNEL(kernel##_half, {#kernel ".cpu.half", run,                 \
-                                          &AcceptHalf<MathOp::k##id, Form::form>,   \
-                                          &MathKernel<MathOp::k##id, Form::form>::Cost})
+#define ONEFLOW_HALF(kernel, id, form, run)                                                  \
+  ONEFLOW_REGISTER_KERNEL(kernel##_half,                                                     \
+                          {#kernel ".cpu.half", run, &AcceptHalf<MathOp::k##id, Form::form>, \
+                           &MathKernel<MathOp::k##id, Form::form>::Cost})
 #define ONEFLOW_HALF_PLAIN(id, name) \
   ONEFLOW_HALF(name, id, kTensors, (&MathKernel<MathOp::k##id, Form::kTensors>::RunIt))
 ONEFLOW_HALF_PLAIN(Div, div);

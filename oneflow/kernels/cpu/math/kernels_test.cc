@@ -23,10 +23,10 @@ struct KernelCase {
 #define ONEFLOW_TENSORS(id, name, cost) {#name, MathOp::k##id, Form::kTensors},
 #define ONEFLOW_NUMBERS(id, name, cost) {#name, MathOp::k##id, Form::kNumbers},
 #define ONEFLOW_LISTED(name, id, form) {#name, MathOp::k##id, Form::form},
-const KernelCase kCases[] = {ONEFLOW_FUNCTIONS(ONEFLOW_TENSORS)                //
-                             ONEFLOW_ACTIVATIONS(ONEFLOW_TENSORS)              //
-                             ONEFLOW_NUMBERED_ACTIVATIONS(ONEFLOW_NUMBERS)     //
-                             ONEFLOW_ARITHMETIC_KERNELS(ONEFLOW_LISTED)        //
+const KernelCase kCases[] = {ONEFLOW_FUNCTIONS(ONEFLOW_TENSORS)             //
+                             ONEFLOW_ACTIVATIONS(ONEFLOW_TENSORS)           //
+                             ONEFLOW_NUMBERED_ACTIVATIONS(ONEFLOW_NUMBERS)  //
+                             ONEFLOW_ARITHMETIC_KERNELS(ONEFLOW_LISTED)     //
                              {"scalar_pow", MathOp::kPow, Form::kNumberLast}};
 
 // How many operands an op has, numbers included.
@@ -164,8 +164,8 @@ std::string CheckMany(const KernelCase& c, const std::string& kernel, int trials
 TEST(MathKernels, AgreeWithTheirReferences) {
   for (const KernelCase& c : kCases) {
     // Their poles lie so dense that a rounded argument is another function's.
-    const bool poles = c.op == MathOp::kDigamma || c.op == MathOp::kPolygamma ||
-                       c.op == MathOp::kLgamma;
+    const bool poles =
+        c.op == MathOp::kDigamma || c.op == MathOp::kPolygamma || c.op == MathOp::kLgamma;
     if (poles) { continue; }
     EXPECT_EQ(CheckMany(c, c.name + ".cpu.vector", 12), "");
   }

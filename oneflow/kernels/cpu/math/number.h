@@ -138,8 +138,7 @@ template <typename T>
 ONEFLOW_INLINE Rounded<T> RoundSmall(T x) {
   const T shifted = x + Format<T>::kRound;
   return {shifted - Format<T>::kRound,
-          static_cast<IntOf<T>>(BitsAs<IntOf<T>>(shifted) -
-                                BitsAs<IntOf<T>>(Format<T>::kRound))};
+          static_cast<IntOf<T>>(BitsAs<IntOf<T>>(shifted) - BitsAs<IntOf<T>>(Format<T>::kRound))};
 }
 
 }  // namespace

@@ -9,9 +9,7 @@ namespace cpu {
 
 namespace {
 
-bool IsHalf(DataType dtype) {
-  return dtype == DataType::kFloat16 || dtype == DataType::kBFloat16;
-}
+bool IsHalf(DataType dtype) { return dtype == DataType::kFloat16 || dtype == DataType::kBFloat16; }
 
 // A number beside halves is not rounded to one.
 DataType NumberDtype(DataType dtype) { return IsHalf(dtype) ? DataType::kFloat : dtype; }
@@ -40,8 +38,9 @@ Scalar NoBound(DataType dtype, bool high) {
     case DataType::kInt16: return Extreme<int16_t>(high);
     case DataType::kInt32: return Extreme<int32_t>(high);
     case DataType::kInt64: return Extreme<int64_t>(high);
-    default: return Scalar(high ? std::numeric_limits<double>::infinity()
-                                : -std::numeric_limits<double>::infinity());
+    default:
+      return Scalar(high ? std::numeric_limits<double>::infinity()
+                         : -std::numeric_limits<double>::infinity());
   }
 }
 
@@ -49,10 +48,10 @@ void GatherBounds(const KernelCall& call, Operands* out) {
   const auto& attrs = call.GetAttrs<ClampAttrs>();
   const DataType dtype = NumberDtype(call.inputs[0].dtype);
   out->views[0] = call.inputs[0];
-  out->views[1] = NumberView(&out->numbers[0],
-                             attrs.has_low ? attrs.low : NoBound(dtype, false), dtype);
-  out->views[2] = NumberView(&out->numbers[1],
-                             attrs.has_high ? attrs.high : NoBound(dtype, true), dtype);
+  out->views[1] =
+      NumberView(&out->numbers[0], attrs.has_low ? attrs.low : NoBound(dtype, false), dtype);
+  out->views[2] =
+      NumberView(&out->numbers[1], attrs.has_high ? attrs.high : NoBound(dtype, true), dtype);
   out->count = 3;
 }
 

@@ -121,7 +121,7 @@ constexpr Real kReal[] = {
     ONEFLOW_REAL(Hardshrink, std::fabs(x[0]) <= m.a ? 0.0 : x[0]),
     ONEFLOW_REAL(Hardsigmoid, Cut(x[0] + 3.0) / 6.0),
     ONEFLOW_REAL(Hardswish, x[0] * Cut(x[0] + 3.0) / 6.0),
-    ONEFLOW_REAL(Hardtanh, x[0] < m.a ? m.a : x[0] > m.b ? m.b : x[0]),
+    ONEFLOW_REAL(Hardtanh, x[0]<m.a ? m.a : x[0]> m.b ? m.b : x[0]),
     ONEFLOW_REAL(LeakyRelu, x[0] > 0.0 ? x[0] : x[0] * m.a),
     ONEFLOW_REAL(Logsigmoid, (x[0] < 0.0 ? x[0] : 0.0) - std::log1p(std::exp(-std::fabs(x[0])))),
     ONEFLOW_REAL(Mish, x[0] * TanhSoftplus(x[0])),
@@ -147,27 +147,28 @@ constexpr Real kReal[] = {
                              2.0 * std::sqrt(2.0 / M_PI) * (1.0 + 0.134145 * x[1] * x[1]))),
     ONEFLOW_REAL(HardshrinkBackward, std::fabs(x[1]) <= m.a ? 0.0 : x[0]),
     ONEFLOW_REAL(HardsigmoidBackward, std::fabs(x[1]) < 3.0 ? x[0] / 6.0 : 0.0),
-    ONEFLOW_REAL(HardswishBackward, x[1] <= -3.0  ? 0.0
-                                    : x[1] < 3.0 ? x[0] * (x[1] / 3.0 + 0.5)
-                                                 : x[0]),
+    ONEFLOW_REAL(HardswishBackward,
+                 x[1] <= -3.0 ? 0.0
+                 : x[1] < 3.0 ? x[0] * (x[1] / 3.0 + 0.5)
+                              : x[0]),
     ONEFLOW_REAL(HardtanhBackward, x[1] <= m.a || x[1] >= m.b ? 0.0 : x[0]),
     ONEFLOW_REAL(ClampBackward, x[1] >= m.a && x[1] <= m.b ? x[0] : 0.0),
     ONEFLOW_REAL(LeakyReluBackward, x[1] > 0.0 ? x[0] : x[0] * m.a),
     ONEFLOW_REAL(LogsigmoidBackward, x[0] / (1.0 + std::exp(x[1]))),
-    ONEFLOW_REAL(MishBackward, x[0] * (TanhSoftplus(x[1]) +
-                                       x[1] * Sigmoid(x[1]) *
-                                           (1.0 - TanhSoftplus(x[1]) * TanhSoftplus(x[1])))),
-    ONEFLOW_REAL(QuickGeluBackward,
-                 x[0] * Sigmoid(1.702 * x[1]) *
-                     (1.0 + 1.702 * x[1] * (1.0 - Sigmoid(1.702 * x[1])))),
+    ONEFLOW_REAL(MishBackward,
+                 x[0] * (TanhSoftplus(x[1]) +
+                         x[1] * Sigmoid(x[1]) * (1.0 - TanhSoftplus(x[1]) * TanhSoftplus(x[1])))),
+    ONEFLOW_REAL(QuickGeluBackward, x[0] * Sigmoid(1.702 * x[1]) *
+                                        (1.0 + 1.702 * x[1] * (1.0 - Sigmoid(1.702 * x[1])))),
     ONEFLOW_REAL(SigmoidBackward, x[0] * (1.0 - x[1]) * x[1]),
     ONEFLOW_REAL(SiluBackward, x[0] * Sigmoid(x[1]) * (1.0 + x[1] * (1.0 - Sigmoid(x[1])))),
     ONEFLOW_REAL(SoftplusBackward, x[1] * m.a > m.b ? x[0] : x[0] * Sigmoid(x[1] * m.a)),
-    ONEFLOW_REAL(SoftsignBackward,
-                 x[0] / ((1.0 + std::fabs(x[1])) * (1.0 + std::fabs(x[1])))),
+    ONEFLOW_REAL(SoftsignBackward, x[0] / ((1.0 + std::fabs(x[1])) * (1.0 + std::fabs(x[1])))),
     ONEFLOW_REAL(TanhBackward, x[0] * (1.0 - x[1] * x[1])),
     ONEFLOW_REAL(ThresholdBackward, x[1] <= m.a ? 0.0 : x[0]),
-    ONEFLOW_REAL(MaximumBackward, x[1] < x[2] ? 0.0 : x[1] == x[2] ? x[0] / 2.0 : x[0]),
+    ONEFLOW_REAL(MaximumBackward, x[1] < x[2]    ? 0.0
+                                  : x[1] == x[2] ? x[0] / 2.0
+                                                 : x[0]),
     ONEFLOW_REAL(Abs, std::fabs(x[0])),
     ONEFLOW_REAL(Neg, -x[0]),
     ONEFLOW_REAL(Sign, (x[0] > 0.0) - (x[0] < 0.0)),
@@ -194,7 +195,7 @@ constexpr Real kReal[] = {
     ONEFLOW_REAL(Pow, std::pow(x[0], x[1])),
     ONEFLOW_REAL(Atan2, std::atan2(x[0], x[1])),
     ONEFLOW_REAL(Logaddexp, Logaddexp(x[0], x[1])),
-    ONEFLOW_REAL(Clamp, x[0] < x[1] ? x[1] : x[0] > x[2] ? x[2] : x[0]),
+    ONEFLOW_REAL(Clamp, x[0]<x[1] ? x[1] : x[0]> x[2] ? x[2] : x[0]),
     ONEFLOW_REAL(Where, x[0] != 0.0 ? x[1] : x[2]),
     ONEFLOW_REAL(Add, x[0] + m.a * x[1]),
     ONEFLOW_REAL(Sub, x[0] - x[1]),
@@ -274,8 +275,7 @@ constexpr Whole kWhole[] = {
     ONEFLOW_WHOLE(Pow, Power(x[0], x[1])),
     ONEFLOW_WHOLE(Clamp, std::min(std::max(x[0], x[1]), x[2])),
     ONEFLOW_WHOLE(Where, x[0] != 0 ? x[1] : x[2]),
-    ONEFLOW_WHOLE(Addcmul,
-                  Wrap(U(x[0]) + U(static_cast<int64_t>(m.a)) * U(x[1]) * U(x[2]))),
+    ONEFLOW_WHOLE(Addcmul, Wrap(U(x[0]) + U(static_cast<int64_t>(m.a)) * U(x[1]) * U(x[2]))),
 };
 
 }  // namespace

@@ -57,10 +57,10 @@ struct ReferenceKernel {
   static const char* Accept(const KernelCall& call) { return AcceptMath(op, form, call); }
 };
 
-#define ONEFLOW_MATH_KERNEL(name, id, form)                                                       \
-  ONEFLOW_REGISTER_KERNEL(name,                                                                   \
-                          {#name ".cpu.reference", &ReferenceKernel<MathOp::k##id, Form::form>::RunIt, \
-                           &ReferenceKernel<MathOp::k##id, Form::form>::Accept});
+#define ONEFLOW_MATH_KERNEL(name, id, form)                                              \
+  ONEFLOW_REGISTER_KERNEL(                                                               \
+      name, {#name ".cpu.reference", &ReferenceKernel<MathOp::k##id, Form::form>::RunIt, \
+             &ReferenceKernel<MathOp::k##id, Form::form>::Accept});
 #define ONEFLOW_TENSORS(id, name, cost) ONEFLOW_MATH_KERNEL(name, id, kTensors)
 #define ONEFLOW_NUMBERS(id, name, cost) ONEFLOW_MATH_KERNEL(name, id, kNumbers)
 ONEFLOW_FUNCTIONS(ONEFLOW_TENSORS)

@@ -47,7 +47,7 @@ struct UnaryKernel {
   }
 };
 
-#define ONEFLOW_REGISTER_UNARY_KERNEL(name, Formula)                                \
+#define ONEFLOW_REGISTER_UNARY_KERNEL(name, Formula)                                 \
   ONEFLOW_REGISTER_KERNEL(name, {#name ".cpu.reference", &UnaryKernel<Formula>::Run, \
                                  &UnaryKernel<Formula>::Accept, &UnaryKernel<Formula>::Cost})
 
