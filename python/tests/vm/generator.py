@@ -149,13 +149,12 @@ class Generator:
         with np.errstate(all="ignore"):
             huge = x.size > 0 and not np.all(np.abs(x.astype(np.float64)) < 1e4)
         kind = self.random.choice(["add_number", "sub_from", "mul_number", "neg", "relu", "square",
-                                   "clone", "cast", "div_number", "take_rows"])  # fmt: skip
+                                   "abs", "sign", "floor", "clone", "cast", "div_number",
+                                   "take_rows"])  # fmt: skip
         if kind == "take_rows":
             if x.ndim > 0 and x.shape[0] > 0:
                 self.add(kind, name, indices=self._rows(x))
             return
-                                   "abs", "sign", "floor", "clone", "cast",
-                                   "div_number"])  # fmt: skip
         if huge:
             kind = self.random.choice(["mul_number", "cast", "clone"])
         if kind == "cast":
@@ -271,11 +270,9 @@ class Generator:
             return
         x = self._var(name).array
         kind = self.random.choice(["add_", "sub_", "mul_", "add_number_", "mul_number_", "relu_",
-                                   "fill_", "zero_", "copy_", "copy_", "copy_array_",
+                                   "clamp_", "fill_", "zero_", "copy_", "copy_", "copy_array_",
                                    "copy_array_", "set_slice", "set_slice_to", "set_rows",
                                    "set_rows_to"])  # fmt: skip
-                                   "clamp_", "fill_", "zero_", "copy_", "copy_", "copy_array_",
-                                   "copy_array_", "set_slice", "set_slice_to"])  # fmt: skip
         if kind in ("add_", "sub_", "mul_", "copy_", "copy_array_"):
             other = self._partner(name, target=True, tensor=kind != "copy_array_")
             if other is not None:
