@@ -554,3 +554,11 @@ def test_what_flowvision_takes_from_inside() -> None:
     flow._assert(True, "not said")
     with raises(AssertionError, "what is wrong"):
         flow._assert(False, "what is wrong")
+def test_files_by_their_other_names() -> None:
+    for package in (nn.modules, nn.optimizer):
+        for name in package._PLACES:
+            assert type(getattr(package, name)) is type(nn)
+        with raises(AttributeError, "no attribute 'other'"):
+            package.other  # noqa: B018
+    assert nn.optimizer.lambda_lr.LambdaLR is flow.optim.lr_scheduler.LambdaLR
+    assert nn.modules.min_max_observer.MinMaxObserver is nn.MinMaxObserver

@@ -1,7 +1,34 @@
 """Neural networks: modules, their parameters, functions and initial values."""
 
-from oneflow.nn import common_types, functional, init, optimizer, parallel, utils
-from oneflow.nn.modules.activation import LogSoftmax, ReLU
+from oneflow.nn import common_types, functional, init, optimizer, parallel, qat, utils
+from oneflow.nn.modules.activation import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    Hardshrink,
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    LogSigmoid,
+    LogSoftmax,
+    Mish,
+    PReLU,
+    QuickGELU,
+    ReLU,
+    ReLU6,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softplus,
+    Softshrink,
+    Softsign,
+    SquareReLU,
+    Tanh,
+    Threshold,
+)
 from oneflow.nn.modules.batchnorm import BatchNorm1d, BatchNorm2d, BatchNorm3d, SyncBatchNorm
 from oneflow.nn.modules.batchnorm_fused import FusedBatchNorm1d, FusedBatchNorm2d, FusedBatchNorm3d
 from oneflow.nn.modules.container import (
@@ -63,17 +90,29 @@ from oneflow.nn.modules.pooling import (
     MaxPool2d,
     MaxPool3d,
 )
+from oneflow.nn.modules.quantization import (
+    FakeQuantization,
+    MinMaxObserver,
+    MovingAverageMinMaxObserver,
+    Quantization,
+)
 from oneflow.nn.modules.rnn import GRU, LSTM, RNN, RNNBase
 from oneflow.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from oneflow.nn.modules.sparse import Embedding
 from oneflow.nn.modules.unpooling import MaxUnpool1d, MaxUnpool2d, MaxUnpool3d
 from oneflow.nn.modules.upsampling import Upsample, UpsamplingBilinear2d, UpsamplingNearest2d
 from oneflow.nn.parameter import Parameter
+from oneflow.nn.qat.conv import QatConv1d, QatConv2d, QatConv3d
 
 __all__ = [
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
     "GRU",
     "LSTM",
     "RNN",
+    "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
@@ -104,6 +143,7 @@ __all__ = [
     "Dropout2d",
     "Dropout3d",
     "Embedding",
+    "FakeQuantization",
     "Flatten",
     "Fold",
     "FusedBatchNorm1d",
@@ -112,6 +152,10 @@ __all__ = [
     "FusedMLP",
     "GRUCell",
     "GroupNorm",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
     "Identity",
     "InstanceNorm1d",
     "InstanceNorm2d",
@@ -120,7 +164,9 @@ __all__ = [
     "L1Loss",
     "LSTMCell",
     "LayerNorm",
+    "LeakyReLU",
     "Linear",
+    "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
     "MaxPool1d",
@@ -129,27 +175,46 @@ __all__ = [
     "MaxUnpool1d",
     "MaxUnpool2d",
     "MaxUnpool3d",
+    "MinMaxObserver",
+    "Mish",
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MovingAverageMinMaxObserver",
     "NLLLoss",
+    "PReLU",
     "Parameter",
     "ParameterDict",
     "ParameterList",
     "PixelShuffle",
+    "QatConv1d",
+    "QatConv2d",
+    "QatConv3d",
+    "Quantization",
+    "QuickGELU",
     "RMSLayerNorm",
     "RMSNorm",
     "RNNBase",
     "RNNCell",
     "RNNCellBase",
     "ReLU",
+    "ReLU6",
     "ReflectionPad1d",
     "ReflectionPad2d",
     "ReplicationPad1d",
     "ReplicationPad2d",
     "Sequential",
+    "SiLU",
+    "Sigmoid",
     "SmoothL1Loss",
+    "Softmax",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "SquareReLU",
     "SyncBatchNorm",
+    "Tanh",
+    "Threshold",
     "Unfold",
     "Upsample",
     "UpsamplingBilinear2d",
@@ -159,5 +224,6 @@ __all__ = [
     "init",
     "optimizer",
     "parallel",
+    "qat",
     "utils",
 ]

@@ -10,7 +10,7 @@ from oneflow.nn.functional import deform_conv as functional_deform_conv
 from oneflow.nn.functional import normalization as functional_batch_norm
 from oneflow.nn.functional import pooling as functional_maxpool
 from oneflow.nn.functional._linear import flatten, linear, pad
-from oneflow.nn.functional.activation import log_softmax, relu, softmax
+from oneflow.nn.functional.activation import log_softmax, relu, relu6, softmax
 from oneflow.nn.functional.ctc import ctc_loss
 from oneflow.nn.functional.deform_conv import deform_conv2d
 from oneflow.nn.functional.loss import cross_entropy, nll_loss, sparse_softmax_cross_entropy

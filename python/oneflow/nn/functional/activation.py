@@ -27,6 +27,24 @@ def relu(input: Any, inplace: bool = False) -> Any:
     return _C.relu_(input) if inplace else _C.relu(input)
 
 
+def relu6(input: Any, inplace: bool = False) -> Any:
+    """min(max(x, 0), 6), element by element.
+
+    Args:
+        input: Tensor
+        inplace: accepted; as in OneFlow, the input is left as it is
+
+    Returns:
+        Tensor of the same shape
+
+    Example:
+        >>> import oneflow as flow
+        >>> flow.nn.functional.relu6(flow.tensor([-1.0, 7.0]))
+        tensor([0., 6.], dtype=oneflow.float32)
+    """
+    return _C.hardtanh(input, min_val=0.0, max_val=6.0)
+
+
 def _default_axis(ndim: int) -> int:
     """The axis of the classes where none is given: as OneFlow and PyTorch have it."""
     return 0 if ndim in (0, 1, 3) else 1
