@@ -18,6 +18,7 @@ FAMILIES = [
     "ctc",
     "cumulative",
     "debug",
+    "distance",
     "division",
     "dropout",
     "elementwise",

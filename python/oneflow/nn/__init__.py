@@ -46,6 +46,7 @@ from oneflow.nn.modules.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from oneflow.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from oneflow.nn.modules.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from oneflow.nn.modules.flatten import Flatten
 from oneflow.nn.modules.fold import Fold, Unfold
@@ -63,6 +64,7 @@ from oneflow.nn.modules.loss import (
     SmoothL1Loss,
 )
 from oneflow.nn.modules.loss_ctc import CTCLoss
+from oneflow.nn.modules.loss_margin import CombinedMarginLoss, MarginRankingLoss, TripletMarginLoss
 from oneflow.nn.modules.module import Module
 from oneflow.nn.modules.normalization import GroupNorm, LayerNorm, RMSLayerNorm, RMSNorm
 from oneflow.nn.modules.padding import (
@@ -128,6 +130,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "CTCLoss",
+    "CombinedMarginLoss",
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
@@ -137,6 +140,7 @@ __all__ = [
     "ConvTranspose1d",
     "ConvTranspose2d",
     "ConvTranspose3d",
+    "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
     "Dropout1d",
@@ -169,6 +173,7 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
@@ -183,6 +188,7 @@ __all__ = [
     "MovingAverageMinMaxObserver",
     "NLLLoss",
     "PReLU",
+    "PairwiseDistance",
     "Parameter",
     "ParameterDict",
     "ParameterList",
@@ -215,6 +221,7 @@ __all__ = [
     "SyncBatchNorm",
     "Tanh",
     "Threshold",
+    "TripletMarginLoss",
     "Unfold",
     "Upsample",
     "UpsamplingBilinear2d",

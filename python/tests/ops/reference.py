@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tests.ops import (
     reference_conv,
+    reference_distance,
     reference_indexing,
     reference_linalg,
     reference_loss,
@@ -104,6 +105,7 @@ NAMES: dict[str, Any] = {
     "flat_shape": flat_shape,
     "into_zeros": into_zeros,
     **reference_conv.NAMES,
+    **reference_distance.NAMES,
     **reference_indexing.NAMES,
     **reference_loss.NAMES,
     **reference_math.NAMES,

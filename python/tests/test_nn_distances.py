@@ -1,0 +1,89 @@
+"""Distances, and losses with margins: against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support import must_fail, raises, same
+
+import oneflow as flow
+from oneflow import nn
+
+Array = np.ndarray[Any, Any]
+rng = np.random.default_rng(0)
+X, Y = rng.standard_normal((2, 4, 3))
+SIGN = np.sign(rng.standard_normal((4, 3)))
+T = rng.standard_normal((3, 4, 5))
+
+
+def distance(a: Array, b: Array, p: float) -> Array:
+    return np.asarray((np.abs(a - b + 1e-6) ** p).sum(-1) ** (1 / p))
+
+
+CASES: list[tuple[Any, dict[str, Any], tuple[Array, ...], Array]] = [
+    (nn.MarginRankingLoss, {"margin": 0.3}, (X, Y, SIGN), np.maximum(0, -SIGN * (X - Y) + 0.3)),
+    (
+        nn.TripletMarginLoss,
+        {"margin": 0.5},
+        tuple(T),
+        np.maximum(0, distance(T[0], T[1], 2) - distance(T[0], T[2], 2) + 0.5),
+    ),
+    (
+        nn.TripletMarginLoss,
+        {"p": 3.0, "swap": True},
+        tuple(T),
+        np.maximum(
+            0,
+            distance(T[0], T[1], 3)
+            - np.minimum(distance(T[0], T[2], 3), distance(T[1], T[2], 3))
+            + 1,
+        ),
+    ),
+]
+
+
+def check(make: Any, settings: Any, operands: Any, each: Array) -> None:
+    given = [flow.tensor(operand) for operand in operands]
+    same(make(**settings, reduction="none")(*given), each, 1e-9)
+    same(make(**settings, reduction="sum")(*given), each.sum(), 1e-9)
+    same(make(**settings)(*given), each.mean(), 1e-9)
+
+
+@pytest.mark.parametrize(("make", "settings", "operands", "each"), CASES)
+def test_loss(make: Any, settings: Any, operands: Any, each: Array) -> None:
+    check(make, settings, operands, each)
+    must_fail(check, make, settings, operands, each * 1.0001)
+
+
+def test_combined_margin() -> None:
+    cosines = np.clip(X / 3, -1, 1)
+    label = np.array([0, 2, 1, 2])
+    want = cosines.copy()
+    rows = np.arange(4)
+    want[rows, label] = np.cos(1.5 * np.arccos(cosines[rows, label]) + 0.1) - 0.2
+    loss = nn.CombinedMarginLoss(1.5, 0.1, 0.2)
+    same(loss(flow.tensor(cosines), flow.tensor(label)), want, 1e-6)
+
+
+def test_distances() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 4, 3))
+    cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
+    same(nn.CosineSimilarity(dim=1)(flow.tensor(a), flow.tensor(b)), cosine, 1e-10)
+    for p in (1.0, 2.0, 3.0):
+        want = (np.abs(a - b + 1e-6) ** p).sum(1) ** (1 / p)
+        same(nn.PairwiseDistance(p)(flow.tensor(a), flow.tensor(b)), want, 1e-10)
+    kept = nn.PairwiseDistance(keepdim=True)(flow.tensor(a), flow.tensor(b))
+    assert kept.shape == (4, 1)
+
+
+def test_bad_input_is_a_clear_error() -> None:
+    x = flow.ones(2, 3)
+    with raises(ValueError, "none, mean or sum, got 'max'"):
+        nn.MarginRankingLoss(reduction="max")
+    with raises(RuntimeError, "cosine_similarity", "broadcast"):
+        nn.CosineSimilarity()(x, flow.ones(2, 2))
+    with raises(RuntimeError, "combined_margin_loss", "label"):
+        nn.CombinedMarginLoss()(x, flow.tensor([0]))
