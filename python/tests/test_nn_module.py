@@ -554,6 +554,8 @@ def test_what_flowvision_takes_from_inside() -> None:
     flow._assert(True, "not said")
     with raises(AssertionError, "what is wrong"):
         flow._assert(False, "what is wrong")
+
+
 def test_files_by_their_other_names() -> None:
     for package in (nn.modules, nn.optimizer):
         for name in package._PLACES:
