@@ -62,6 +62,12 @@ Maybe<void> InferExpand(const InferContext& context, TensorMeta* outputs) {
   ShareStorage(context, outputs);
   outputs[0].shape = wanted;
   outputs[0].strides = BroadcastStrides(input.shape, input.strides, wanted);
+  // A new dim of size 1 repeats nothing: it gets the stride of a dense one.
+  for (int i = shift - 1; i >= 0; --i) {
+    if (wanted[i] != 1) { continue; }
+    const bool last = i + 1 == wanted.size();
+    outputs[0].strides[i] = last ? 1 : wanted[i + 1] * outputs[0].strides[i + 1];
+  }
   SetContiguity(outputs);
   return Ok();
 }

@@ -238,3 +238,11 @@ def _name(caller: str, device: Any) -> str:
 def _check(caller: str) -> None:
     if not is_available():
         raise RuntimeError(f"[cuda.{caller}] expects a GPU, got a machine or build without one")
+
+
+def __getattr__(name: str) -> Any:
+    from oneflow.framework.type_tensor import CUDA_TYPES
+
+    if name in CUDA_TYPES:
+        return CUDA_TYPES[name]
+    raise AttributeError(f"module 'oneflow.cuda' has no attribute {name!r}")

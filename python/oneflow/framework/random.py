@@ -14,6 +14,16 @@ from oneflow.framework.creation import like, placed, sizes_of
 _C = _oneflow_internal._C
 
 
+def _size(caller: str, size: tuple[Any, ...], also: dict[str, Any]) -> tuple[Any, ...]:
+    """The size, which may be given by keyword, too."""
+    if not also:
+        return size
+    other = set(also) - {"size"}
+    if other or size:
+        raise TypeError(f"[{caller}] got an unexpected keyword {min(other or also)!r}")
+    return (also["size"],)
+
+
 def rand(
     *size: Any,
     generator: Any = None,
@@ -22,6 +32,7 @@ def rand(
     requires_grad: bool = False,
     placement: Any = None,
     sbp: Any = None,
+    **also: Any,
 ) -> Any:
     """Random numbers, uniform in [0, 1).
 
@@ -37,7 +48,8 @@ def rand(
         >>> bool(x.numpy().min() >= 0), bool(x.numpy().max() < 1)
         (True, True)
     """
-    made = _C.rand(sizes_of("rand", size), dtype=dtype, device=device, generator=generator)
+    sizes = sizes_of("rand", _size("rand", size, also))
+    made = _C.rand(sizes, dtype=dtype, device=device, generator=generator)
     return placed(made, requires_grad, placement, sbp)
 
 
@@ -49,6 +61,7 @@ def randn(
     requires_grad: bool = False,
     placement: Any = None,
     sbp: Any = None,
+    **also: Any,
 ) -> Any:
     """Random numbers of the standard normal distribution.
 
@@ -63,7 +76,8 @@ def randn(
         >>> flow.randn(2, 3).shape
         oneflow.Size([2, 3])
     """
-    made = _C.randn(sizes_of("randn", size), dtype=dtype, device=device, generator=generator)
+    sizes = sizes_of("randn", _size("randn", size, also))
+    made = _C.randn(sizes, dtype=dtype, device=device, generator=generator)
     return placed(made, requires_grad, placement, sbp)
 
 
@@ -134,9 +148,7 @@ def normal(
         >>> flow.normal(5.0, 0.0, size=(2,))
         tensor([5., 5.], dtype=oneflow.float32)
     """
-    if set(also) - {"size"}:
-        raise TypeError(f"[normal] got an unexpected keyword {min(set(also) - {'size'})!r}")
-    sizes = sizes_of("normal", (also["size"],) if "size" in also else size)
+    sizes = sizes_of("normal", _size("normal", size, also))
     if out is not None:
         if tuple(out.shape) != sizes:
             raise RuntimeError(f"[normal] expects out of size {sizes}, got {tuple(out.shape)}")

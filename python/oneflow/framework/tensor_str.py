@@ -84,17 +84,22 @@ def tensor_repr(tensor: Any) -> str:
         >>> flow.tensor([[1, 2]])
         tensor([[1, 2]], dtype=oneflow.int64)
     """
-    parts = [_elements(tensor, PRINT_OPTS, len("tensor("))]
+    elements = _elements(tensor, PRINT_OPTS, len("tensor("))
+    suffixes = []
     if tensor.numel() == 0 and tensor.ndim > 1:
-        parts.append(f"size={tuple(tensor.shape)}")
-    if tensor.device.type != "cpu":
-        parts.append(f"device='{tensor.device}'")
-    parts.append(f"dtype={tensor.dtype}")
+        suffixes.append(f"size={tuple(tensor.shape)}")
+    where = getattr(tensor, "_placement", None)
+    if where is not None:
+        suffixes.append(f"placement={where!r}")
+        suffixes.append(f"sbp={tensor.sbp!r}")
+    elif tensor.device.type != "cpu":
+        suffixes.append(f"device='{tensor.device}'")
+    suffixes.append(f"dtype={tensor.dtype}")
     if tensor.grad_fn is not None:
-        parts.append(f"grad_fn={_function_name(tensor.grad_fn)}")
+        suffixes.append(f"grad_fn={_function_name(tensor.grad_fn)}")
     elif tensor.requires_grad:
-        parts.append("requires_grad=True")
-    text = f"tensor({', '.join(parts)})"
+        suffixes.append("requires_grad=True")
+    text = _with_suffixes(f"tensor({elements}", suffixes, PRINT_OPTS.linewidth)
     if isinstance(tensor, _parameter_class()):
         return f"Parameter containing:\n{text}"
     return text
@@ -142,44 +147,90 @@ def _edges(tensor: Any, axis: int, edge: int) -> np.ndarray[Any, Any]:
     return np.concatenate([first, last], axis=axis)
 
 
+def _with_suffixes(text: str, suffixes: list[str], linewidth: int) -> str:
+    """What follows the elements, on lines of its own where it does not fit."""
+    for suffix in suffixes:
+        last = len(text) - text.rfind("\n") - 1
+        fits = last + len(suffix) + 3 <= linewidth
+        text += f", {suffix}" if fits else ",\n" + " " * len("tensor(") + suffix
+    return text + ")"
+
+
 def _elements(tensor: Any, options: PrintOptions, indent: int) -> str:
     if tensor.numel() == 0:
         return "[]"
     values = _on_host(tensor, options)
-    if values.dtype.kind == "f":
-        formatter = _float_formatter(values, options)
-    else:
-        width = max(len(str(value)) for value in values.flat) if values.ndim else 0
-        formatter = lambda value: f"{value!s:>{width}}"  # noqa: E731
-    return np.array2string(
-        values,
-        max_line_width=options.linewidth,
-        separator=", ",
-        prefix=" " * indent,
-        formatter={"all": formatter},
-        threshold=0 if tensor.numel() > options.threshold else values.size,
-        edgeitems=options.edgeitems,
-    )
+    cut = tensor.numel() > options.threshold
+    shown = _without_middles(values, options.edgeitems) if cut else values
+    formatter = _FloatFormatter(shown, options) if values.dtype.kind == "f" else _Formatter(shown)
+    return _lines(values, formatter, options, indent, cut)
 
 
-def _float_formatter(shown: np.ndarray[Any, Any], options: PrintOptions) -> Any:
-    """One format for all elements, so that columns align: whole, decimals, or powers of ten."""
-    finite = shown[np.isfinite(shown)].astype(np.float64)
-    nonzero = np.abs(finite[finite != 0])
-    whole = bool((finite == np.rint(finite)).all())
-    largest, smallest = (nonzero.max(), nonzero.min()) if nonzero.size else (0.0, 1.0)
-    scientific = options.sci_mode
-    if scientific is None:
-        spread = largest / smallest > 1000.0 if nonzero.size else False
-        scientific = largest > 1e8 or (not whole and (spread or smallest < 1e-4))
-    if scientific:
-        pattern = f".{options.precision}e"
-    else:
-        pattern = ".0f" if whole else f".{options.precision}f"
+def _without_middles(values: np.ndarray[Any, Any], edge: int) -> np.ndarray[Any, Any]:
+    """What the dots do not stand for."""
+    for axis, length in enumerate(values.shape):
+        if length > 2 * edge:
+            kept = [*range(edge), *range(length - edge, length)]
+            values = np.take(values, kept, axis=axis)
+    return values
 
-    def one(value: float) -> str:
-        text = format(value, pattern)
-        return text + "." if pattern == ".0f" and np.isfinite(value) else text
 
-    width = max(len(one(value)) for value in shown.flat) if shown.ndim else 0
-    return lambda value: f"{one(value):>{width}}"
+def _lines(
+    values: np.ndarray[Any, Any], formatter: Any, options: PrintOptions, indent: int, cut: bool
+) -> str:
+    """The elements in brackets; lines after the first begin below the first bracket's content."""
+    if values.ndim == 0:
+        return str(formatter(values[()]))
+    edge, length = options.edgeitems, values.shape[0]
+    dots = cut and length > 2 * edge
+    kept = [*range(edge), *range(length - edge, length)] if dots else [*range(length)]
+    if values.ndim > 1:
+        parts = [_lines(values[i], formatter, options, indent + 1, cut) for i in kept]
+        if dots:
+            parts.insert(edge, "...")
+        return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+    words = [formatter(values[i]) for i in kept]
+    width = max((len(word) for word in words), default=0) if values.dtype.kind != "f" else 0
+    per_line = max(1, (options.linewidth - indent) // (max(formatter.width, width) + 2))
+    if dots:
+        words.insert(edge, " ...")
+    lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+class _Formatter:
+    """One width for all elements, so that columns align."""
+
+    def __init__(self, shown: np.ndarray[Any, Any]) -> None:
+        self.width = max((len(str(value)) for value in shown.flat), default=0)
+        self.width = self.width if shown.ndim else 0
+
+    def __call__(self, value: Any) -> str:
+        return f"{value!s:>{self.width}}"
+
+
+class _FloatFormatter:
+    """One format for all elements: whole, decimals, or powers of ten.
+
+    The width is that of the widest finite number but zero; others may be wider.
+    """
+
+    def __init__(self, shown: np.ndarray[Any, Any], options: PrintOptions) -> None:
+        finite = shown[np.isfinite(shown)].astype(np.float64)
+        numbers = finite[finite != 0]
+        magnitudes = np.abs(numbers)
+        whole = bool((finite == np.rint(finite)).all())
+        scientific = options.sci_mode
+        if scientific is None:
+            most, least = (magnitudes.max(), magnitudes.min()) if numbers.size else (1.0, 1.0)
+            scientific = bool(most / least > 1000.0 or most > 1e8 or (not whole and least < 1e-4))
+        self.pattern = f".{options.precision}{'e' if scientific else 'f'}"
+        self.point = whole and not scientific
+        self.pattern = ".0f" if self.point else self.pattern
+        self.width = 0
+        self.width = max((len(self(value)) for value in numbers), default=1) if shown.ndim else 0
+
+    def __call__(self, value: float) -> str:
+        text = format(value, self.pattern)
+        text += "." if self.point and np.isfinite(value) else ""
+        return f"{text:>{self.width}}"

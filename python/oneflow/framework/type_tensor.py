@@ -18,9 +18,11 @@ class _TypeOfTensor(type):
     """Makes `isinstance(x, oneflow.FloatTensor)` ask for the dtype."""
 
     dtype: Any
+    place: str  # type of device
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Tensor) and instance.dtype == cls.dtype
+        same = isinstance(instance, Tensor) and instance.dtype == cls.dtype
+        return same and instance.device.type == cls.place
 
     def __call__(cls, *args: Any, device: Any = None) -> Any:
         if len(args) == 1 and isinstance(args[0], Tensor):
@@ -29,7 +31,7 @@ class _TypeOfTensor(type):
             made = _oneflow_internal.tensor(args[0], dtype=cls.dtype)
         else:
             made = _C.cast(Tensor(*args), cls.dtype)
-        return made if device is None else made.to(device)
+        return made.to(cls.place if device is None else device)
 
 
 _NAMES = {
@@ -39,7 +41,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def _make(name: str, dtype: Any) -> Any:
+def _make(name: str, dtype: Any, place: str = "cpu") -> Any:
     doc = f"""Makes tensors of {dtype}, of sizes or of data; float numbers are cut to integers.
 
     Example:
@@ -47,12 +49,17 @@ def _make(name: str, dtype: Any) -> Any:
         >>> flow.{name}(2, 3).dtype
         {dtype}
     """
-    return _TypeOfTensor(name, (), {"dtype": dtype, "__doc__": doc, "__module__": "oneflow"})
+    members = {"dtype": dtype, "place": place, "__doc__": doc, "__module__": "oneflow"}
+    return _TypeOfTensor(name, (), members)
 
 
 TYPES: dict[str, Any] = {
     name: _make(name, DTYPES[dtype]) for name, dtype in _NAMES.items() if dtype in DTYPES
 }
+
+
+# The same for tensors in a GPU's memory: `oneflow.cuda.FloatTensor` and so on.
+CUDA_TYPES: dict[str, Any] = {name: _make(name, one.dtype, "cuda") for name, one in TYPES.items()}
 
 
 def dtype_of_type(name: Any) -> Any:
