@@ -41,6 +41,18 @@ Maybe<TensorPtr> Normal(double mean, double std, const Dims& size, std::optional
   return output;
 }
 
+Maybe<TensorPtr> RandintLike(const TensorPtr& input, int64_t low, int64_t high,
+                             std::optional<DataType> dtype, std::optional<Device> device,
+                             const GeneratorPtr& generator) {
+  return randint(low, high, input->shape(), dtype, device.value_or(input->device()), generator);
+}
+
+Maybe<TensorPtr> RandnLike(const TensorPtr& input, std::optional<DataType> dtype,
+                           std::optional<Device> device, const GeneratorPtr& generator) {
+  return randn(input->shape(), dtype.value_or(input->dtype()), device.value_or(input->device()),
+               generator);
+}
+
 Maybe<TensorPtr> BernoulliInto(const TensorPtr& input, const GeneratorPtr& generator) {
   return copy_(input, JUST(bernoulli(input->Alias(), std::nullopt, generator)));
 }

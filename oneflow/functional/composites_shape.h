@@ -89,6 +89,11 @@ Maybe<TensorPtr> ConstantPadBackward(const TensorPtr& dy, const Dims& before, co
 // composites_random.cc
 Maybe<TensorPtr> Normal(double mean, double std, const Dims& size, std::optional<DataType> dtype,
                         std::optional<Device> device, const GeneratorPtr& generator);
+Maybe<TensorPtr> RandintLike(const TensorPtr& input, int64_t low, int64_t high,
+                             std::optional<DataType> dtype, std::optional<Device> device,
+                             const GeneratorPtr& generator);
+Maybe<TensorPtr> RandnLike(const TensorPtr& input, std::optional<DataType> dtype,
+                           std::optional<Device> device, const GeneratorPtr& generator);
 Maybe<TensorPtr> BernoulliInto(const TensorPtr& input, const GeneratorPtr& generator);
 Maybe<TensorPtr> BernoulliOfInto(const TensorPtr& input, double p, const GeneratorPtr& generator);
 Maybe<TensorPtr> ExponentialInto(const TensorPtr& input, double lambd,

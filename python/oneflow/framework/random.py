@@ -203,16 +203,15 @@ def randint_like(
     placement: Any = None,
     sbp: Any = None,
 ) -> Any:
-    """`randint` with the size, and unless given the dtype and device, of `input`.
+    """`randint` with the size, and unless given the device, of `input`.
 
     Example:
         >>> import oneflow as flow
         >>> flow.randint_like(flow.zeros(2), 3, 4)
-        tensor([3., 3.], dtype=oneflow.float32)
+        tensor([3, 3], dtype=oneflow.int64)
     """
     low, high = (0, low) if high is None else (low, high)
-    size, dtype, device = like("randint_like", input, dtype, device)
-    made = _C.randint(low, high, size, dtype=dtype, device=device, generator=generator)
+    made = _C.randint_like(input, low, high, dtype=dtype, device=device, generator=generator)
     return placed(made, requires_grad, placement, sbp)
 
 
