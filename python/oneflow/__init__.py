@@ -136,6 +136,7 @@ _sys.modules[__name__].__dict__.update(
         for name, op in _tensor_methods.public_ops()
         if name not in globals() and name not in _names.NAMES
     },
+    **{name: getattr(_C, name) for name in _names.IN_PLACE if hasattr(_C, name)},
     **{name: type_tensor.TYPES[name] for name in _names.TYPES},
     oneflow_python_base_dir=__path__[0],
     oneflow_internal_path=_oneflow_internal.__file__,

@@ -39,3 +39,9 @@ TYPES = (
     "BFloat16Tensor", "BoolTensor", "ByteTensor", "CharTensor", "DoubleTensor", "FloatTensor",
     "HalfTensor", "IntTensor", "LongTensor", "ShortTensor",
 )  # fmt: skip
+
+# Of the ops in place, those that are functions of `oneflow`, too.
+IN_PLACE = (
+    "clamp_", "clamp_max_", "clamp_min_", "clip_", "div_", "erfinv_", "floor_", "index_add_",
+    "masked_fill_", "sin_",
+)  # fmt: skip
