@@ -163,8 +163,7 @@ const TensorPtr* WholeMask(const TensorPtr& input, const TensorTuple& indices) {
 
 }  // namespace
 
-Maybe<TensorPtr> IndexWith(const TensorPtr& input, const TensorTuple& indices,
-                           IndexCaller caller) {
+Maybe<TensorPtr> IndexWith(const TensorPtr& input, const TensorTuple& indices, IndexCaller caller) {
   if (const TensorPtr* mask = WholeMask(input, indices)) { return TakeMasked(input, *mask); }
   const Prepared prepared = JUST(Prepare(input, indices, caller));
   return index_at(prepared.input, prepared.indices, prepared.dim, static_cast<int64_t>(caller));
@@ -175,8 +174,7 @@ Maybe<void> PutWith(const TensorPtr& input, const TensorTuple& indices, const Te
   const Prepared prepared = JUST(Prepare(input, indices, caller));
   const TensorPtr cast_values =
       values->dtype() == input->dtype() ? values : JUST(cast(values, input->dtype()));
-  const TensorPtr plain =
-      JUST(BroadcastValues(cast_values, PlainShape(prepared), caller));
+  const TensorPtr plain = JUST(BroadcastValues(cast_values, PlainShape(prepared), caller));
   JUST(index_at_put_(prepared.input, plain, prepared.indices, prepared.dim, accumulate,
                      static_cast<int64_t>(caller)));
   return Ok();

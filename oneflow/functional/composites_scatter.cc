@@ -93,9 +93,7 @@ Maybe<TensorPtr> GatherBackward(const TensorPtr& dy, const TensorPtr& index, con
 Maybe<TensorPtr> ScatterInputGrad(const TensorPtr& dy, const TensorPtr& index, int64_t dim,
                                   int64_t mode) {
   if (mode == kAdd) { return dy; }
-  if (mode != kAssign) {
-    return RuntimeError("[scatter] with reduce='multiply' has no gradient");
-  }
+  if (mode != kAssign) { return RuntimeError("[scatter] with reduce='multiply' has no gradient"); }
   const TensorPtr zero = JUST(NumberLike(dy, Scalar(0), index->shape()));
   return ScatterTo(JUST(copy(dy)), dim, index, zero, kAssign, IndexCaller::kScatter);
 }
@@ -194,9 +192,10 @@ Maybe<TensorPtr> UnsortedSegmentSum(const TensorPtr& x, const TensorPtr& segment
                                     int64_t num_segments) {
   const int dim = static_cast<int>(JUST(WrapSliceDim("unsorted_segment_sum", x, axis)));
   if (num_segments < 0 || dim + segment_ids->ndim() > x->ndim()) {
-    return RuntimeError("[unsorted_segment_sum] expects segment_ids for dims of {} from {} on, and a "
-                        "number of segments, got shape {} and {}",
-                        x->shape(), dim, segment_ids->shape(), num_segments);
+    return RuntimeError(
+        "[unsorted_segment_sum] expects segment_ids for dims of {} from {} on, and a "
+        "number of segments, got shape {} and {}",
+        x->shape(), dim, segment_ids->shape(), num_segments);
   }
   Dims shape;
   for (int d = 0; d < dim; ++d) { shape.PushBack(x->shape()[d]); }
@@ -237,11 +236,12 @@ Maybe<TensorPtr> BatchGather(const TensorPtr& in, const TensorPtr& indices) {
   for (int d = batch_dims; d < in->ndim(); ++d) { flat.PushBack(in->shape()[d]); }
   for (int d = batch_dims + 1; d < in->ndim(); ++d) { shape.PushBack(in->shape()[d]); }
   const Dims each{batches, indices->shape().back()};
-  const TensorPtr rows = JUST(arange(Scalar(0), Scalar(batches), Scalar(1), DataType::kInt64,
-                                     in->device()));
+  const TensorPtr rows =
+      JUST(arange(Scalar(0), Scalar(batches), Scalar(1), DataType::kInt64, in->device()));
   const TensorPtr row = JUST(expand(JUST(view(rows, Dims{batches, 1})), each));
-  const TensorPtr taken = JUST(index_at(JUST(reshape(in, flat)), {row, JUST(reshape(indices, each))},
-                                        0, static_cast<int64_t>(IndexCaller::kBatchGather)));
+  const TensorPtr taken =
+      JUST(index_at(JUST(reshape(in, flat)), {row, JUST(reshape(indices, each))}, 0,
+                    static_cast<int64_t>(IndexCaller::kBatchGather)));
   return reshape(taken, shape);
 }
 

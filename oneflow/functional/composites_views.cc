@@ -63,12 +63,12 @@ namespace composites {
 Maybe<TensorPtr> AsStrided(const TensorPtr& input, const Dims& size, const Dims& stride,
                            int64_t storage_offset) {
   const TensorPtr out = JUST(as_strided_view(input, size, stride, storage_offset));
-  const auto available =
-      static_cast<int64_t>(input->storage()->bytes() / SizeOf(input->dtype()));
+  const auto available = static_cast<int64_t>(input->storage()->bytes() / SizeOf(input->dtype()));
   if (out->Count() > 0 && storage_offset + SpanOf(size, stride) > available) {
-    return RuntimeError("[as_strided] expects a view within the tensor's memory of {} elements, got "
-                        "size {}, stride {}, storage_offset {}",
-                        available, size, stride, storage_offset);
+    return RuntimeError(
+        "[as_strided] expects a view within the tensor's memory of {} elements, got "
+        "size {}, stride {}, storage_offset {}",
+        available, size, stride, storage_offset);
   }
   return out;
 }

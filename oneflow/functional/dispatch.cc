@@ -408,11 +408,14 @@ Maybe<void> RecordChange(const FunctionalOp& op, const IntrusivePtr<OpNode>& nod
     if (IsLinkedView(targets[i])) {
       const TensorPtr base = targets[i]->autograd()->view_base;
       if (node == nullptr && !base->requires_grad()) { continue; }
-      SetHistory(base, MakeIntrusive<ViewChangeNode>(op.def->name, base, targets[i]->meta(), node,
-                                                     read), 0);
+      SetHistory(base,
+                 MakeIntrusive<ViewChangeNode>(op.def->name, base, targets[i]->meta(), node, read),
+                 0);
     } else if (targets[i]->requires_grad()) {
-      SetHistory(targets[i], MakeIntrusive<ViewChangeNode>(op.def->name, targets[i],
-                                                           targets[i]->meta(), nullptr, -1), 0);
+      SetHistory(
+          targets[i],
+          MakeIntrusive<ViewChangeNode>(op.def->name, targets[i], targets[i]->meta(), nullptr, -1),
+          0);
     }
   }
   return Ok();
@@ -442,7 +445,9 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
     JUST(RunKernelOp(def, o, attrs, metas.data(), options.generator, outputs));
   }
   if (NeedsNode(op, o.tensors, o.count)) {
-    Attach(op, MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs), outputs);
+    const auto node = MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs);
+    Attach(op, node, outputs);
+    if (__builtin_expect(saved_tensor_hooks != nullptr, 0)) { JUST(node->Pack(saved_tensor_hooks)); }
     if (__builtin_expect(ChecksForward(), 0)) {
       return CheckForwardNan(def.name, o.tensors, o.count, outputs, def.num_outputs);
     }
@@ -500,6 +505,9 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   for (int i = 0; i < targets; ++i) { o.tensors[i]->storage()->BumpVersion(); }
   if (!GradModeEnabled()) { return Ok(); }
   JUST(RecordChange(op, node, o.tensors, targets, writes_only ? -1 : 0));
+  if (__builtin_expect(node != nullptr && saved_tensor_hooks != nullptr, 0)) {
+    JUST(node->Pack(saved_tensor_hooks));
+  }
   if (__builtin_expect(node != nullptr && ChecksForward(), 0)) {
     return CheckForwardNan(def.name, o.tensors + first, o.count - first, o.tensors, targets);
   }

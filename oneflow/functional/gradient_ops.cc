@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "oneflow/autograd/node.h"
-#include "oneflow/functional/dispatch.h"
 #include "oneflow/functional/composites_indexing.h"
+#include "oneflow/functional/dispatch.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/functional/generated/functional_ops.h"
 #include "oneflow/functional/view_change_node.h"
@@ -53,7 +53,8 @@ Maybe<TensorPtr> PutPart(const TensorPtr& dy, const TensorPtr& part, const Tenso
 const bool registered = [] {
   SetCast(&cast);
   SetViewOps(ViewOps{&TakeView, &PutPart});
-  SetGradientOps(GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &cast, &HasNan});
+  SetGradientOps(
+      GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &cast, &HasNan});
   return true;
 }();
 

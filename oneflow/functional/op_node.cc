@@ -33,7 +33,7 @@ OpNode::OpNode(const FunctionalOp* op, const TensorPtr* inputs, int num_inputs, 
     if ((values & bit) != 0) {
       inputs_.resize(static_cast<size_t>(num_inputs));
       if (input == nullptr) { continue; }
-      inputs_[static_cast<size_t>(i)] = {input, input->storage()->version()};
+      inputs_[static_cast<size_t>(i)] = {input, input->storage()->version(), nullptr};
     }
   }
 }
@@ -55,7 +55,7 @@ void OpNode::SaveOutputs(const TensorPtr* outputs) {
   for (int i = 0; i < op_->def->num_outputs; ++i) {
     if ((needed >> i & 1) == 0) { continue; }
     outputs_.resize(static_cast<size_t>(op_->def->num_outputs));
-    outputs_[static_cast<size_t>(i)] = {outputs[i]->Alias(), outputs[i]->storage()->version()};
+    outputs_[static_cast<size_t>(i)] = {outputs[i]->Alias(), outputs[i]->storage()->version(), nullptr};
   }
 }
 
@@ -84,8 +84,35 @@ void OpNode::VisitTensors(const std::function<void(const Tensor*)>& visit) const
   }
 }
 
+Maybe<void> OpNode::Pack(SavedTensorHooks* hooks) {
+  for (auto* list : {&inputs_, &outputs_}) {
+    for (Saved& saved : *list) {
+      if (saved.tensor == nullptr) { continue; }
+      saved.packed = JUST(hooks->Pack(saved.tensor));
+      saved.tensor.Reset();
+    }
+  }
+  return Ok();
+}
+
+std::vector<void*> OpNode::HostObjects() const {
+  std::vector<void*> objects;
+  for (const auto* list : {&inputs_, &outputs_}) {
+    for (const Saved& saved : *list) {
+      if (saved.packed != nullptr) { objects.push_back(saved.packed->host_object()); }
+    }
+  }
+  return objects;
+}
+
 Maybe<TensorPtr> OpNode::Input(int i) const {
-  return Unpack(inputs_[static_cast<size_t>(i)], "operand", i);
+  const Saved& saved = inputs_[static_cast<size_t>(i)];
+  TensorPtr input = JUST(Unpack(saved, "operand", i));
+  const Edge& edge = edges()[static_cast<size_t>(i)];
+  if (saved.packed == nullptr || edge.node == nullptr || !GradModeEnabled()) { return input; }
+  const TensorPtr with_history = input->Alias();
+  SetHistory(with_history, edge.node, edge.index);
+  return with_history;
 }
 
 Maybe<TensorTuple> OpNode::InputsFrom(int at) const {
@@ -128,6 +155,7 @@ Maybe<TensorPtr> OpNode::Output(int i) const {
 }
 
 Maybe<TensorPtr> OpNode::Unpack(const Saved& saved, const char* kind, int i) const {
+  if (saved.packed != nullptr) { return saved.packed->Unpack(); }
   if (saved.tensor == nullptr || saved.tensor->storage()->version() == saved.version) {
     return saved.tensor;
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "oneflow/autograd/node.h"
+#include "oneflow/functional/saved_tensor_hooks.h"
 #include "oneflow/op/op_def.h"
 #include "oneflow/tensor/tensor.h"
 
@@ -56,6 +57,10 @@ class OpNode : public Node {
   // REQUIRES: called once, right after the forward op made its outputs.
   void SaveOutputs(const TensorPtr* outputs);
 
+  // Hands what was saved to the hooks, and keeps what they made of it. After SaveOutputs.
+  Maybe<void> Pack(SavedTensorHooks* hooks);
+  std::vector<void*> HostObjects() const override;
+
   // For backward formulas. Input/Output: RuntimeError when the saved tensor was changed in place
   // since, or released by an earlier backward().
   Maybe<TensorPtr> Input(int i) const;
@@ -82,6 +87,7 @@ class OpNode : public Node {
   struct Saved {
     TensorPtr tensor;  // for an output: an alias without history (else the node owned itself)
     uint32_t version = 0;
+    PackedTensorPtr packed;  // in place of the tensor
   };
   uint32_t Needed(uint32_t GradientUse::* mask) const;
   Maybe<TensorPtr> Unpack(const Saved& saved, const char* kind, int i) const;

@@ -175,9 +175,10 @@ Maybe<void> CheckPlaces(const InferContext& context, const AsStridedAttrs& attrs
            !__builtin_add_overflow(last, reach, &last) && last < int64_t{1} << 58;
   }
   if (fits) { return Ok(); }
-  return RuntimeError("[{}] expects a stride of at least 0 for each size, and an offset of at least "
-                      "0, got size {}, stride {}, offset {}",
-                      context.op, size, stride, attrs.offset);
+  return RuntimeError(
+      "[{}] expects a stride of at least 0 for each size, and an offset of at least "
+      "0, got size {}, stride {}, offset {}",
+      context.op, size, stride, attrs.offset);
 }
 
 }  // namespace

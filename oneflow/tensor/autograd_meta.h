@@ -45,11 +45,11 @@ struct AutogradMeta {
   IntrusivePtr<GradFnBase> grad_fn;      // nullptr for a leaf
   IntrusivePtr<GradFnBase> accumulator;  // a leaf's node that adds into `grad`
   TensorPtr grad;
-  std::vector<TensorHook> hooks;             // of a leaf without an accumulator yet
-  IntrusivePtr<WeakTensor> weak;             // made on demand, see Tensor::Weak()
-  uint64_t history = 0;                      // counts how often grad_fn was set or dropped
-  TensorPtr view_base;                       // the tensor that this one is a view of, or nullptr
-  uint64_t base_history = 0;                 // the base's `history` that grad_fn was made for
+  std::vector<TensorHook> hooks;  // of a leaf without an accumulator yet
+  IntrusivePtr<WeakTensor> weak;  // made on demand, see Tensor::Weak()
+  uint64_t history = 0;           // counts how often grad_fn was set or dropped
+  TensorPtr view_base;            // the tensor that this one is a view of, or nullptr
+  uint64_t base_history = 0;      // the base's `history` that grad_fn was made for
 };
 
 }  // namespace oneflow

@@ -119,7 +119,9 @@ def keys(seed: int) -> Iterator[Any]:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_keys(seed: int) -> None:
     for key in keys(seed):
-        check(tuple(flow.tensor(k) if isinstance(k, np.ndarray) and k.ndim else k for k in key), key)
+        check(
+            tuple(flow.tensor(k) if isinstance(k, np.ndarray) and k.ndim else k for k in key), key
+        )
 
 
 def test_tensors_without_dims_are_integers() -> None:

@@ -89,7 +89,7 @@ def compile_backward(row: Row, rows: Mapping[str, Row]) -> Backward:
         dys = sorted(compiler.dys) or [0]
         if len(dys) > 1 and compiler.required_dys:
             raise compiler.error(
-                "of several outputs each gradient may be missing: it can only be given for a Tensor?"
+                "of several outputs each gradient may be missing: it can only go where a Tensor? is"
             )
         out.grad_inputs |= 1 << index
         out.uses.append((index, out.save_inputs, out.save_outputs))

@@ -82,9 +82,10 @@ Maybe<Item> ReadItem(const char* op, PyObject* object) {
     TensorPtr tensor = JUST(TensorOf(object));
     return Item{Kind::kTensor, std::move(owned), std::move(tensor)};
   }
-  return TypeError("[{}] expects ints, slices, None, ..., bools, lists, arrays or tensors as indices, "
-                   "got {}",
-                   op, Py_TYPE(object)->tp_name);
+  return TypeError(
+      "[{}] expects ints, slices, None, ..., bools, lists, arrays or tensors as indices, "
+      "got {}",
+      op, Py_TYPE(object)->tp_name);
 }
 
 // A list that holds lists, tensors or slices stands for a tuple of them, as in OneFlow; numpy (from 1.23
@@ -156,8 +157,9 @@ class Reader {
     if (value == -1 && PyErr_Occurred() != nullptr) { return TakePythonError(); }
     const int64_t size = x_->shape()[taken_];
     if (value < -size || value >= size) {
-      return IndexError("[{}] expects an index in [{}, {}) for dimension {} of shape {}, got {}",
-                        op_, -size, size, taken_, x_->shape(), static_cast<int64_t>(value));
+      return IndexError("[{}] expects an index in [{}, {}) for dimension {} of shape {}, got {}, out "
+                        "of range for dimension with size {}",
+                        op_, -size, size, taken_, x_->shape(), static_cast<int64_t>(value), size);
     }
     out_.view = JUST(functional::select(out_.view, dim_, value));
     ++taken_;
@@ -202,9 +204,10 @@ class Reader {
   Maybe<void> CheckMask(const TensorPtr& index, int dims) {
     for (int d = 0; IsMask(index) && d < dims; ++d) {
       if (index->shape()[d] == x_->shape()[taken_ + d]) { continue; }
-      return IndexError("[{}] expects a mask that matches the dims of shape {} from dim {} on, got a "
-                        "mask of shape {}",
-                        op_, x_->shape(), taken_, index->shape());
+      return IndexError(
+          "[{}] expects a mask that matches the dims of shape {} from dim {} on, got a "
+          "mask of shape {}",
+          op_, x_->shape(), taken_, index->shape());
     }
     return Ok();
   }

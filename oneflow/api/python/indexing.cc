@@ -15,9 +15,7 @@ Maybe<TensorPtr> Read(const TensorPtr& x, PyObject* key) {
   const IndexKey read = JUST(ReadIndexKey("getitem", x, key));
   TensorPtr result = read.view;
   if (!read.flipped.empty()) { result = JUST(functional::flip(result, read.flipped)); }
-  if (read.indexed) {
-    return functional::IndexWith(result, read.indices, IndexCaller::kGetitem);
-  }
+  if (read.indexed) { return functional::IndexWith(result, read.indices, IndexCaller::kGetitem); }
   // x[...] is a view of its own, never x itself: a change of its attributes must not reach x.
   if (result == x) { return functional::view(x, x->shape()); }
   return result;
@@ -37,8 +35,7 @@ Maybe<TensorPtr> WithoutLeadingOnes(const TensorPtr& value, int ndim) {
 
 Maybe<void> WriteTensor(const IndexKey& key, const TensorPtr& target, const TensorPtr& value) {
   if (key.indexed) {
-    return functional::PutWith(target, key.indices, value, false,
-                               IndexCaller::kSetitem);
+    return functional::PutWith(target, key.indices, value, false, IndexCaller::kSetitem);
   }
   if (SameMemory(*target, *value)) { return Ok(); }  // the end of x[i] += y
   JUST(functional::copy_(target, JUST(WithoutLeadingOnes(value, target->ndim()))));

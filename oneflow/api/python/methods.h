@@ -34,6 +34,9 @@ PyObject* NewLegacyTensor(PyObject* args, PyObject* kwargs);
 extern PyMethodDef kDlpackMethods[];
 extern PyMethodDef kDlpackFunctions[];
 
+// py_saved_hooks.cc.
+extern PyMethodDef kSavedHooksFunctions[];
+
 // indexing.cc: x[...], iteration, len.
 Py_ssize_t TensorLength(PyObject* self);
 PyObject* SequenceItem(PyObject* self, Py_ssize_t index);

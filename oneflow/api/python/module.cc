@@ -209,6 +209,7 @@ bool Init(py::module_& m) {
          PyModule_AddFunctions(module, kMemoryFunctions) == 0 &&
          PyModule_AddFunctions(module, kAutocastFunctions) == 0 &&
          PyModule_AddFunctions(module, kDlpackFunctions) == 0 &&
+         PyModule_AddFunctions(module, kSavedHooksFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kDlpackFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kGeneratedFunctions) == 0;
 }

@@ -186,9 +186,10 @@ Maybe<TensorMeta> MetaOf(const dlpack::DlTensor& from) {
                         dlpack::kCpu, from.device.type);
   }
   if (!dtype.has_value()) {
-    return TypeError("[from_dlpack] expects a dtype of oneflow's, got code {} with {} bits, {} lanes",
-                     static_cast<int>(from.dtype.code), static_cast<int>(from.dtype.bits),
-                     static_cast<int>(from.dtype.lanes));
+    return TypeError(
+        "[from_dlpack] expects a dtype of oneflow's, got code {} with {} bits, {} lanes",
+        static_cast<int>(from.dtype.code), static_cast<int>(from.dtype.bits),
+        static_cast<int>(from.dtype.lanes));
   }
   if (from.ndim < 0 || from.ndim > kMaxDims) {
     return RuntimeError("[from_dlpack] expects at most {} dims, got {}", kMaxDims, from.ndim);
@@ -291,7 +292,8 @@ PyCFunction Cast(PyCFunctionWithKeywords f) {
 PyMethodDef kDlpackMethods[] = {
     {"__dlpack__", Cast(DlpackMethod), METH_VARARGS | METH_KEYWORDS,
      "The memory as a DLPack capsule, for from_dlpack of another library."},
-    {"__dlpack_device__", DlpackDevice, METH_NOARGS, "DLPack's name of the device: (1, 0), the CPU."},
+    {"__dlpack_device__", DlpackDevice, METH_NOARGS,
+     "DLPack's name of the device: (1, 0), the CPU."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMethodDef kDlpackFunctions[] = {

@@ -99,6 +99,12 @@ PyObject* SavedTensors(PyObject* self, void*) {
   return tuple.Release();
 }
 
+// OneFlow's name.
+PyObject* IsDataValid(PyObject* self, PyObject*) {
+  const FunctionNode* node = Ctx(self)->node;
+  return PyBool_FromLong(node != nullptr && !node->released());
+}
+
 PyObject* NeedsInputGrad(PyObject* self, void*) {
   PyObject* tuple = Ctx(self)->needs_input_grad;
   Py_INCREF(tuple);
@@ -112,6 +118,7 @@ PyMethodDef methods[] = {
      "mark_dirty(*tensors): says which arguments forward changed in place; it returns them."},
     {"mark_non_differentiable", MarkNonDifferentiable, METH_VARARGS,
      "mark_non_differentiable(*tensors): says which outputs have no gradient."},
+    {"_is_data_valid", IsDataValid, METH_NOARGS, "Could backward run, with what was saved?"},
     {"set_materialize_grads", SetMaterializeGrads, METH_O,
      "set_materialize_grads(value): whether backward gets zeros (the default) or None for the "
      "gradient of an output that nothing used."},

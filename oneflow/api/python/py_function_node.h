@@ -46,6 +46,7 @@ class FunctionNode : public Node {
   // What was saved, with its history; null for None. RuntimeError if it was released by backward(),
   // or changed in place since.
   Maybe<TensorTuple> Saved() const;
+  bool released() const { return released_; }
 
  private:
   struct SavedTensor {

@@ -1,5 +1,6 @@
 """Automatic differentiation: gradients on demand, and switches for what is recorded."""
 
+from oneflow.autograd import graph
 from oneflow.autograd.anomaly_mode import (
     detect_anomaly,
     is_anomaly_enabled,
@@ -21,6 +22,7 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "grad",
+    "graph",
     "inference_mode",
     "is_anomaly_enabled",
     "is_grad_enabled",

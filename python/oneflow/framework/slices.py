@@ -37,8 +37,8 @@ def slice(input: Any, slice_tup_list: Sequence[Triple]) -> Any:
 
     Args:
         input: tensor of at least one dim
-        slice_tup_list: for each dim (start, stop, step), as Python's slices have them; None stands for
-            the beginning, the end, and 1; dims behind the last are taken whole
+        slice_tup_list: for each dim (start, stop, step), as Python's slices have them; None stands
+            for the beginning, the end, and 1; dims behind the last are taken whole
 
     Returns:
         tensor that shares input's memory

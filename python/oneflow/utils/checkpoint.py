@@ -97,8 +97,8 @@ def checkpoint(
     """Calls a function, and forgets what it saved for backward; backward calls it again.
 
     Args:
-        function: called as function(*args, **kwargs), once now and once in backward; what it returns
-            must depend on nothing else that changes in between, but for random numbers
+        function: called as function(*args, **kwargs), once now and once in backward; what it
+            returns must depend on nothing else that changes in between, but for random numbers
         args: its arguments; of tensors among them gradients can be asked for
         use_reentrant: is not looked at
         preserve_rng_state: whether the second call draws the random numbers of the first

@@ -109,8 +109,8 @@ ErrorPtr FindBad(const Walk& walk, int64_t caller) {
 // Lines with few elements go together, long ones are cut into strips of columns.
 template <typename Body>
 void ForLines(const Walk& walk, int threads, const Body& body) {
-  const int64_t strip = std::max<int64_t>(1, std::min(walk.width, kGrain / std::max<int64_t>(
-                                                                      1, walk.length) + 1));
+  const int64_t strip =
+      std::max<int64_t>(1, std::min(walk.width, kGrain / std::max<int64_t>(1, walk.length) + 1));
   const int64_t strips = (walk.width + strip - 1) / strip;
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, walk.length * strip));
   ParallelFor(threads, walk.lines * strips, grain, [&](int64_t begin, int64_t end) {
@@ -129,12 +129,11 @@ Maybe<void> Gather(const Walk& walk, int64_t caller, int threads) {
   Word* out = walk.plain.Data<Word>();
   std::atomic<bool> bad{false};
   ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
-    const bool good =
-        walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t from, int64_t to) {
-          if (static_cast<uint64_t>(k) >= static_cast<uint64_t>(size)) { return false; }
-          out[to] = x[from + k * stride];
-          return true;
-        });
+    const bool good = walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t from, int64_t to) {
+      if (static_cast<uint64_t>(k) >= static_cast<uint64_t>(size)) { return false; }
+      out[to] = x[from + k * stride];
+      return true;
+    });
     if (!good) { bad.store(true, std::memory_order_relaxed); }
   });
   if (bad.load()) { return FindBad<I>(walk, caller); }
@@ -276,8 +275,8 @@ const char* AcceptGather(const KernelCall& call) {
 const char* AcceptScatter(const KernelCall& call) {
   const DataType dtype = call.outputs[0].dtype;
   const bool computes = call.GetAttrs<ScatterAttrs>().mode != 0;
-  if (computes && (dtype == DataType::kBool || dtype == DataType::kFloat16 ||
-                   dtype == DataType::kBFloat16)) {
+  if (computes &&
+      (dtype == DataType::kBool || dtype == DataType::kFloat16 || dtype == DataType::kBFloat16)) {
     return "a dtype that is not computed with here";
   }
   return AcceptWalk(call.outputs[0], call.inputs[1], call.inputs[2]);

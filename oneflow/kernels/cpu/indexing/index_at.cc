@@ -38,9 +38,7 @@ struct Problem {
   int count;
   IndexedRows rows;
 
-  bool empty() const {
-    return rows.prefixes() == 0 || rows.indices() == 0 || rows.row() == 0;
-  }
+  bool empty() const { return rows.prefixes() == 0 || rows.indices() == 0 || rows.row() == 0; }
 };
 
 Problem Reading(const KernelCall& call) {
@@ -49,9 +47,7 @@ Problem Reading(const KernelCall& call) {
 Problem Putting(const KernelCall& call) {
   return Problem(call, call.outputs[0], call.inputs[1], 2);
 }
-Problem Adding(const KernelCall& call) {
-  return Problem(call, call.outputs[0], call.inputs[0], 1);
-}
+Problem Adding(const KernelCall& call) { return Problem(call, call.outputs[0], call.inputs[0], 1); }
 
 // ---- reading -------------------------------------------------------------------------------------
 
@@ -80,13 +76,14 @@ void ReadRows(const Problem& problem, const int64_t* offsets, int threads) {
         *to = *from;
         continue;
       }
-      rows.ForEachRun(0, rows.columns(), [&](int64_t u, int64_t v, int64_t su, int64_t sv, int64_t n) {
-        if (su == 1 && sv == 1) {
-          std::memcpy(to + v, from + u, static_cast<size_t>(n) * sizeof(Word));
-          return;
-        }
-        for (int64_t k = 0; k < n; ++k) { to[v + k * sv] = from[u + k * su]; }
-      });
+      rows.ForEachRun(0, rows.columns(),
+                      [&](int64_t u, int64_t v, int64_t su, int64_t sv, int64_t n) {
+                        if (su == 1 && sv == 1) {
+                          std::memcpy(to + v, from + u, static_cast<size_t>(n) * sizeof(Word));
+                          return;
+                        }
+                        for (int64_t k = 0; k < n; ++k) { to[v + k * sv] = from[u + k * su]; }
+                      });
     }
   });
 }

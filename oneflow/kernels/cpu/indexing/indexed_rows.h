@@ -25,7 +25,7 @@ class IndexedRows {
   bool regular() const { return regular_; }
   int64_t prefixes() const { return prefixes_; }
   int64_t indices() const { return indices_; }
-  int64_t row() const { return row_; }  // elements of an R block
+  int64_t row() const { return row_; }          // elements of an R block
   int64_t columns() const { return columns_; }  // of the innermost run of R
 
   // Where prefix p begins, in elements.

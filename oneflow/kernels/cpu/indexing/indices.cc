@@ -78,9 +78,9 @@ ErrorPtr BadIndex(int64_t caller, const ArrayView& indexed, int dim, const Array
                   int64_t position, int64_t value) {
   const int64_t size = indexed.shape[dim];
   return IndexError("[{}] expects indices in [{}, {}) for dim {} of shape {}, got {} at {} of the "
-                    "indices",
+                    "indices, out of range for dimension with size {}",
                     NameOf(caller), WrapsNegative(caller) ? -size : 0, size, dim,
-                    Dims(indexed.shape, indexed.ndim), value, PositionAt(index, position));
+                    Dims(indexed.shape, indexed.ndim), value, PositionAt(index, position), size);
 }
 
 Maybe<void> OffsetsOf(const IndexAtAttrs& attrs, const ArrayView& indexed, const ArrayView* indices,
@@ -90,8 +90,9 @@ Maybe<void> OffsetsOf(const IndexAtAttrs& attrs, const ArrayView& indexed, const
   for (int j = 0; j < count; ++j) {
     const int dim = static_cast<int>(attrs.dim) + j;
     std::atomic<int64_t> bad{total};
-    const Adder adder{indices[j],           indexed.shape[dim],          indexed.strides[dim],
-                      WrapsNegative(attrs.caller), offsets, &bad};
+    const Adder adder{
+        indices[j], indexed.shape[dim], indexed.strides[dim], WrapsNegative(attrs.caller), offsets,
+        &bad};
     ParallelFor(threads, total, kGrain, [&](int64_t begin, int64_t end) {
       if (indices[j].dtype == DataType::kInt32) { return adder.Run<int32_t>(begin, end); }
       adder.Run<int64_t>(begin, end);

@@ -85,8 +85,7 @@ Maybe<void> RunRead(const KernelCall& call) {
   const ArrayView& out = call.outputs[0];
   JUST(CheckAll(attrs, x, call.inputs + 1, call.num_inputs - 1));
   ForEachIndex(ShapeOf(out), [&](const Dims& at) {
-    const Maybe<int64_t> from =
-        IndexedOffset(attrs, x, call.inputs + 1, call.num_inputs - 1, at);
+    const Maybe<int64_t> from = IndexedOffset(attrs, x, call.inputs + 1, call.num_inputs - 1, at);
     if (from.ok()) { Store(out, OffsetOf(out, at), Load(x, from.value())); }
   });
   return Ok();
@@ -165,20 +164,21 @@ Maybe<void> RunGather(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<GatherAttrs>();
   const ArrayView& x = call.inputs[0];
   const ArrayView& out = call.outputs[0];
-  return ForEachAlong(x, call.inputs[1], attrs.dim, attrs.caller, [&](const Dims& at, int64_t from) {
-    Store(out, OffsetOf(out, at), Load(x, from));
-  });
+  return ForEachAlong(
+      x, call.inputs[1], attrs.dim, attrs.caller,
+      [&](const Dims& at, int64_t from) { Store(out, OffsetOf(out, at), Load(x, from)); });
 }
 
 Maybe<void> RunScatter(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<ScatterAttrs>();
   const ArrayView& out = call.outputs[0];
   const ArrayView& src = call.inputs[2];
-  return ForEachAlong(out, call.inputs[1], attrs.dim, attrs.caller, [&](const Dims& at, int64_t to) {
-    int64_t from = 0;
-    for (int d = 0; d < src.ndim; ++d) { from += at[d] * src.strides[d]; }
-    Combine(out, to, Load(src, from), static_cast<ScatterMode>(attrs.mode));
-  });
+  return ForEachAlong(out, call.inputs[1], attrs.dim, attrs.caller,
+                      [&](const Dims& at, int64_t to) {
+                        int64_t from = 0;
+                        for (int d = 0; d < src.ndim; ++d) { from += at[d] * src.strides[d]; }
+                        Combine(out, to, Load(src, from), static_cast<ScatterMode>(attrs.mode));
+                      });
 }
 
 // ---- nonzero and masks -----------------------------------------------------------------------------
@@ -241,7 +241,9 @@ Maybe<void> RunUntake(const KernelCall& call) {
 
 double Slow(const KernelCall& call) {
   double elements = 0;
-  for (int i = 0; i < call.num_inputs; ++i) { elements += static_cast<double>(call.inputs[i].Count()); }
+  for (int i = 0; i < call.num_inputs; ++i) {
+    elements += static_cast<double>(call.inputs[i].Count());
+  }
   return 30.0 * elements;
 }
 
