@@ -65,6 +65,7 @@ ONEFLOW_INLINE T GeluGate(T x) {
 }
 template <typename T>
 ONEFLOW_INLINE T GeluTanhSlope(T x) {
+  x = Clamp(x, T(-30), T(30));  // where it is 0 and 1; beyond, the square may overflow
   const T gate = GeluGate(x);
   const T inner = T(2) * kGeluScale<T> * (T(1) + T(3) * kGeluCube<T> * x * x);
   return gate + x * gate * (T(1) - gate) * inner;
@@ -76,6 +77,7 @@ ONEFLOW_INLINE T SiluSlope(T x) {
 }
 template <typename T>
 ONEFLOW_INLINE T QuickGeluSlope(T x) {
+  x = Clamp(x, T(-1000), T(1000));  // where it is 0 and 1
   const T s = Sigmoid(T(1.702) * x);
   return s * (T(1) + T(1.702) * x * (T(1) - s));
 }
@@ -100,7 +102,7 @@ ONEFLOW_FORMULA(Gelu, x* Normal(x))
 ONEFLOW_FORMULA(GeluTanh, x* GeluGate(x))
 ONEFLOW_FORMULA(Hardshrink, x >= -m.a && x <= m.a ? T(0) : x)
 ONEFLOW_FORMULA(Hardsigmoid, UpToSix(x) / T(6))
-ONEFLOW_FORMULA(Hardswish, x* UpToSix(x) / T(6))
+ONEFLOW_FORMULA(Hardswish, x*(UpToSix(x) / T(6)))
 ONEFLOW_FORMULA(Hardtanh, Clamp(x, m.a, m.b))
 ONEFLOW_FORMULA(LeakyRelu, x > T(0) ? x : x * m.a)
 ONEFLOW_FORMULA(Logsigmoid, -Softplus(-x))

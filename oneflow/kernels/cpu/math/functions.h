@@ -122,7 +122,7 @@ template <typename T>
 struct Split {
   T f;
   T e;
-  T scale;  // 2^-e
+  T scale;  // 2^-e, or 0
 };
 template <typename T>
 ONEFLOW_INLINE Split<T> SplitOf(T u) {
@@ -132,7 +132,7 @@ ONEFLOW_INLINE Split<T> SplitOf(T u) {
   const Int e = bits >> Format<T>::kMantissa;
   const Int mask = (Int{1} << Format<T>::kMantissa) - 1;
   return {BitsAs<T>(static_cast<Int>((bits & mask) + root)) - T(1), static_cast<T>(e),
-          Power2<T>(static_cast<Int>(-e))};
+          T(0.5) * Power2<T>(static_cast<Int>(1 - e))};
 }
 
 // The special values of a logarithm of x: `y` elsewhere.
@@ -260,7 +260,7 @@ template <typename T>
 ONEFLOW_INLINE T Sin(T x) {
   IntOf<T> q;
   const T r = ReduceAngle(x, &q);
-  return SinOfQuadrant(r, q);
+  return x == T(0) ? x : SinOfQuadrant(r, q);  // keeps the sign of zero
 }
 template <typename T>
 ONEFLOW_INLINE T Cos(T x) {
@@ -275,7 +275,8 @@ ONEFLOW_INLINE T Tan(T x) {
   const T z = r * r;
   const T s = SinRest(r, z);
   const T c = CosRest(z);
-  return (q & 1) != 0 ? -c / s : s / c;
+  const T y = (q & 1) != 0 ? -c / s : s / c;
+  return x == T(0) ? x : y;
 }
 
 constexpr double kPi = 3.141592653589793;
