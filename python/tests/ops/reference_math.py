@@ -85,9 +85,17 @@ def polygamma(n: int, x: np.ndarray) -> np.ndarray:
 
 def fast_gelu_slope(x: np.ndarray) -> np.ndarray:
     """The derivative of gelu's form with tanh."""
+    x = np.clip(x, -30, 30)  # beyond, it is 0 and 1
     scale = math.sqrt(2 / math.pi)
     t = np.tanh(scale * (x + 0.044715 * x**3))
     return (1 + t) / 2 + x * (1 - t * t) / 2 * scale * (1 + 3 * 0.044715 * x**2)
+
+
+def quick_gelu_slope(x: np.ndarray) -> np.ndarray:
+    """The derivative of x * sigmoid(1.702 * x)."""
+    x = np.clip(x, -1000, 1000)  # beyond, it is 0 and 1
+    gate = 1 / (1 + np.exp(-1.702 * x))
+    return gate * (1 + 1.702 * x * (1 - gate))
 
 
 NAMES: dict[str, Any] = {
@@ -98,4 +106,5 @@ NAMES: dict[str, Any] = {
     "digamma": _each(_digamma, math.nan),
     "polygamma": polygamma,
     "fast_gelu_slope": fast_gelu_slope,
+    "quick_gelu_slope": quick_gelu_slope,
 }

@@ -18,6 +18,18 @@ double Density(double x) { return std::exp(-0.5 * x * x) / std::sqrt(2.0 * M_PI)
 double TanhSoftplus(double x) { return std::tanh(x > 30.0 ? x : std::log1p(std::exp(x))); }
 double Inner(double x) { return std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x); }
 double Cut(double x) { return std::isnan(x) ? x : std::min(std::max(x, 0.0), 6.0); }
+double Within(double x, double limit) {
+  return std::isnan(x) ? x : std::min(std::max(x, -limit), limit);
+}
+double FastGeluSlope(double x) {
+  const double gate = Sigmoid(2.0 * Inner(x));
+  const double inner = 2.0 * std::sqrt(2.0 / M_PI) * (1.0 + 0.134145 * x * x);
+  return gate + x * gate * (1.0 - gate) * inner;
+}
+double QuickGeluSlope(double x) {
+  const double gate = Sigmoid(1.702 * x);
+  return gate * (1.0 + 1.702 * x * (1.0 - gate));
+}
 double Larger(double x, double y) { return std::isnan(x) || x > y ? x : y; }
 double Smaller(double x, double y) { return std::isnan(x) || x < y ? x : y; }
 
@@ -141,10 +153,7 @@ constexpr Real kReal[] = {
     ONEFLOW_REAL(Threshold, x[0] <= m.a ? m.b : x[0]),
     ONEFLOW_REAL(EluBackward, x[1] > 0.0 ? x[0] * m.b : x[0] * m.a * m.c * std::exp(x[1] * m.c)),
     ONEFLOW_REAL(GeluBackward, x[0] * (Normal(x[1]) + x[1] * Density(x[1]))),
-    ONEFLOW_REAL(GeluTanhBackward,
-                 x[0] * (Sigmoid(2.0 * Inner(x[1])) +
-                         x[1] * Sigmoid(2.0 * Inner(x[1])) * (1.0 - Sigmoid(2.0 * Inner(x[1]))) *
-                             2.0 * std::sqrt(2.0 / M_PI) * (1.0 + 0.134145 * x[1] * x[1]))),
+    ONEFLOW_REAL(GeluTanhBackward, x[0] * FastGeluSlope(Within(x[1], 30.0))),
     ONEFLOW_REAL(HardshrinkBackward, std::fabs(x[1]) <= m.a ? 0.0 : x[0]),
     ONEFLOW_REAL(HardsigmoidBackward, std::fabs(x[1]) < 3.0 ? x[0] / 6.0 : 0.0),
     ONEFLOW_REAL(HardswishBackward,
@@ -158,8 +167,7 @@ constexpr Real kReal[] = {
     ONEFLOW_REAL(MishBackward,
                  x[0] * (TanhSoftplus(x[1]) +
                          x[1] * Sigmoid(x[1]) * (1.0 - TanhSoftplus(x[1]) * TanhSoftplus(x[1])))),
-    ONEFLOW_REAL(QuickGeluBackward, x[0] * Sigmoid(1.702 * x[1]) *
-                                        (1.0 + 1.702 * x[1] * (1.0 - Sigmoid(1.702 * x[1])))),
+    ONEFLOW_REAL(QuickGeluBackward, x[0] * QuickGeluSlope(Within(x[1], 1000.0))),
     ONEFLOW_REAL(SigmoidBackward, x[0] * (1.0 - x[1]) * x[1]),
     ONEFLOW_REAL(SiluBackward, x[0] * Sigmoid(x[1]) * (1.0 + x[1] * (1.0 - Sigmoid(x[1])))),
     ONEFLOW_REAL(SoftplusBackward, x[1] * m.a > m.b ? x[0] : x[0] * Sigmoid(x[1] * m.a)),
