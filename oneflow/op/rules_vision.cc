@@ -228,9 +228,13 @@ Maybe<void> CheckDeform(const InferContext& context, int first, Shape* columns) 
     const int64_t reach = attrs.dilation[d] * (attrs.kernel[d] - 1) + 1;
     const int64_t span = input[d + 2] + 2 * attrs.padding[d] - reach;
     const int64_t size = span < 0 ? 0 : span / attrs.stride[d] + 1;
-    if (size < 1 || offset[d + 2] != size) {
-      return RuntimeError("[{}] expects offset of spatial size {} in dimension {}, and at least 1, "
-                          "got offset {} for input {}",
+    if (size < 1) {
+      return RuntimeError("[{}] Calculated output size too small: {} in dimension {}, for input {}",
+                          context.op, size, d, input);
+    }
+    if (offset[d + 2] != size) {
+      return RuntimeError("[{}] invalid offset output dims: expects {} in dimension {}, got offset "
+                          "{} for input {}",
                           context.op, size, d, offset, input);
     }
   }

@@ -140,8 +140,8 @@ def avg_pool(
 
 
 def _spatial(x: np.ndarray, kernel_size: Ints) -> int:
-    """How many spatial dims there are: what the window's sizes say, else x's without a batch or with
-    one. Samples give lists where that would leave a doubt."""
+    """How many spatial dims there are: as many as the window has sizes, else those of a batch.
+    Samples give lists where that would leave a doubt."""
     if isinstance(kernel_size, (list, tuple)):
         return len(kernel_size)
     return {3: 1, 4: 2, 5: 3}[x.ndim]

@@ -17,7 +17,7 @@ namespace cpu {
 
 namespace {
 
-// Below this many floating-point operations, calling oneDNN costs more than the project's own loops.
+// Below this many floating-point operations, calling oneDNN costs more than the own loops.
 constexpr double kMinOnednnFlops = 20e3;
 
 // A bias that is added to a result which was rounded to bfloat16 already would round it twice.

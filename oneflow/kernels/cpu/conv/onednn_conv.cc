@@ -54,9 +54,8 @@ Attributes MakeAttributes(bool accumulates) {
 // ---- how a problem is best given to oneDNN ------------------------------------------------------
 
 // The layout of the activations inside: what oneDNN favours (blocked), what they have, or channels
-// last. The latter two where they win over the first, the reorders that each costs included; measured
-// on the convolutions of ResNet-50 (decision 0001 and after). Kernels of one pixel on plain images
-// are matrix products that need no other layout.
+// last. The latter two where they win over the first, the reorders that each costs included
+// (decision 0005). Kernels of one pixel on plain images are matrix products.
 enum class Inside { kFavourite, kAsGiven, kChannelsLast };
 
 Inside ForwardLayout(const ConvGeometry& g) {

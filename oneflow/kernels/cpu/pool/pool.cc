@@ -84,10 +84,8 @@ class MaxPool {
  private:
   struct Buffers {
     T* best;
-    T* out;
     I* index;
     I* out_index;
-    bool counts_columns = false;  // index[i] is i
   };
 
   Buffers MakeBuffers() const {
@@ -106,7 +104,7 @@ class MaxPool {
     return b;
   }
 
-  void RunLine(int64_t plane, int64_t line, Buffers& b) const {
+  void RunLine(int64_t plane, int64_t line, const Buffers& b) const {
     const auto& loops = LoopsFor<T>();
     const T* image = call_.inputs[0].Data<T>() + plane * p_.InPixels();
     const PoolRange& depth = p_.axes[0].ranges[static_cast<size_t>(line / p_.axes[1].out)];
@@ -114,26 +112,20 @@ class MaxPool {
     const int64_t width = p_.axes[2].in;
     T* best = b.best + p_.before;
     I* index = b.index + p_.before;
-    // Where a line has one row only, the indices in it are those of the line before.
-    const bool one_row = depth.count * height.count == 1;
-    int64_t base = 0;
+    if (p_.fixed && depth.count * height.count == 1) {
+      const int64_t row = (depth.begin * p_.axes[1].in + height.begin) * width;
+      return RunRow(plane, line, row, b);
+    }
     bool first = true;
     for (int64_t i = 0; i < depth.count; ++i) {
       const int64_t d = depth.begin + i * p_.axes[0].step;
       for (int64_t j = 0; j < height.count; ++j) {
         const int64_t row = (d * p_.axes[1].in + height.begin + j * p_.axes[1].step) * width;
-        if (one_row && b.counts_columns) {
-          std::memcpy(best, image + row, sizeof(T) * static_cast<size_t>(width));
-          base = row;
-        } else {
-          base = one_row ? row : 0;
-          const auto start = static_cast<I>(row - base);
-          (first ? loops.max_start : loops.max_merge)(image + row, start, best, index, width);
-        }
+        (first ? loops.max_start : loops.max_merge)(image + row, static_cast<I>(row), best, index,
+                                                    width);
         first = false;
       }
     }
-    b.counts_columns = one_row;
     const int64_t offset = (plane * p_.axes[0].out * p_.axes[1].out + line) * p_.axes[2].out;
     T* out = call_.outputs[0].Data<T>() + offset;
     int64_t* where = call_.outputs[1].Data<int64_t>() + offset;
@@ -146,7 +138,28 @@ class MaxPool {
     // A window of padding alone chooses nothing; its index must still be one of the image.
     constexpr I kNothing = std::numeric_limits<I>::max();
     for (int64_t o = 0; o < p_.axes[2].out; ++o) {
-      where[o] = b.out_index[o] == kNothing ? 0 : base + b.out_index[o];
+      where[o] = b.out_index[o] == kNothing ? 0 : b.out_index[o];
+    }
+  }
+
+  // The windows of a line lie in one row, which begins at `row` of the plane.
+  void RunRow(int64_t plane, int64_t line, int64_t row, const Buffers& b) const {
+    const int64_t width = p_.axes[2].in;
+    std::memcpy(b.best + p_.before, call_.inputs[0].Data<T>() + plane * p_.InPixels() + row,
+                sizeof(T) * static_cast<size_t>(width));
+    const int64_t offset = (plane * p_.axes[0].out * p_.axes[1].out + line) * p_.axes[2].out;
+    int64_t* where = call_.outputs[1].Data<int64_t>() + offset;
+    const LineWindows& w = p_.line;
+    LoopsFor<T>().max_line(b.best, w, call_.outputs[0].Data<T>() + offset, b.out_index);
+    const int64_t start = row - p_.before;
+    for (int64_t o = 0; o < w.out; ++o) {
+      where[o] = start + o * w.stride + b.out_index[o] * w.dilation;
+    }
+    // Padding before the data is never chosen, not even where all is minus infinity.
+    for (int64_t o = 0; o < w.out && o * w.stride < p_.before; ++o) {
+      const PoolRange& range = p_.axes[2].ranges[static_cast<size_t>(o)];
+      const int64_t first = range.count > 0 ? range.begin : 0;
+      where[o] = std::max(where[o], row + first);
     }
   }
 

@@ -76,6 +76,33 @@ void MaxAcross(const T* best, const I* index, const LineWindows& w, T* out, I* o
   }
 }
 
+template <typename T, typename I, int kStride>
+void MaxLineElement(const T* line, int64_t stride, I k, int64_t n, T* out, I* element) {
+  const int64_t step = kStride == 0 ? stride : kStride;
+#pragma GCC ivdep
+  for (int64_t o = 0; o < n; ++o) {
+    const T value = line[o * step];
+    const bool takes = (value > out[o]) | (value != value);
+    out[o] = takes ? value : out[o];
+    element[o] = takes ? k : element[o];
+  }
+}
+
+template <typename T, typename I>
+void MaxLine(const T* line, const LineWindows& w, T* out, I* element) {
+  Take(line, w, out);
+  for (int64_t o = 0; o < w.out; ++o) { element[o] = 0; }
+  for (int64_t k = 1; k < w.kernel; ++k) {
+    const T* from = line + k * w.dilation;
+    const I number = static_cast<I>(k);
+    switch (w.stride) {
+      case 1: MaxLineElement<T, I, 1>(from, 1, number, w.out, out, element); break;
+      case 2: MaxLineElement<T, I, 2>(from, 2, number, w.out, out, element); break;
+      default: MaxLineElement<T, I, 0>(from, w.stride, number, w.out, out, element); break;
+    }
+  }
+}
+
 template <typename T>
 void Add(const T* row, T* sum, int64_t n) {
 #pragma GCC ivdep
@@ -151,8 +178,8 @@ T SumOf(const T* line, int64_t n) {
 
 template <typename T, typename I>
 constexpr PoolLoopsOf<T, I> LoopsOf() {
-  return {&MaxStart<T, I>, &MaxMerge<T, I>,  &MaxAcross<T, I>, &Add<T>,
-          &SumAcross<T>,   &SpreadAcross<T>, &SumOf<T>};
+  return {&MaxStart<T, I>, &MaxMerge<T, I>, &MaxAcross<T, I>, &MaxLine<T, I>,
+          &Add<T>,         &SumAcross<T>,   &SpreadAcross<T>, &SumOf<T>};
 }
 
 constexpr PoolLoops kLoops = {LoopsOf<float, int32_t>(), LoopsOf<double, int64_t>()};

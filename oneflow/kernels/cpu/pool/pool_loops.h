@@ -20,7 +20,7 @@ struct LineWindows {
   int64_t dilation = 1;
 };
 
-// I: an integer as wide as T, so that the compiler vectorises both alike. Among equal maxima the one
+// I: an integer as wide as T, so that the compiler vectorises both alike. Among equal maxima that
 // with the smallest index counts; NaN beats all, the last one the others.
 template <typename T, typename I>
 struct PoolLoopsOf {
@@ -30,6 +30,8 @@ struct PoolLoopsOf {
   void (*max_merge)(const T* row, I base, T* best, I* index, int64_t n);
   void (*max_across)(const T* best, const I* index, const LineWindows& windows, T* out,
                      I* out_index);
+  // The same for a line that is a row of the image: which element of its window each maximum is.
+  void (*max_line)(const T* line, const LineWindows& windows, T* out, I* element);
   // sum[i] += row[i].
   void (*add)(const T* row, T* sum, int64_t n);
   void (*sum_across)(const T* sum, const LineWindows& windows, T* out);

@@ -19,8 +19,8 @@ PoolPlan EmptyPlan(const ArrayView& image, const ArrayView& pooled) {
   return plan;
 }
 
-// A window that begins at `start`, perhaps before the data, as PyTorch divides it: what it covers of
-// the data and, if that counts, of the padding, but nothing behind the padding.
+// A window that begins at `start`, perhaps before the data. An average divides by what it covers of
+// the data and, if that counts, of the padding, but not by what lies behind the padding.
 PoolRange RangeAt(int64_t start, int64_t kernel, int64_t step, int64_t in, int64_t padding,
                   bool count_padding) {
   const int64_t first = start < 0 ? (-start + step - 1) / step : 0;

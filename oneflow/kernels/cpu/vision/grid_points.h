@@ -1,5 +1,5 @@
-// GridPoints: which elements of an image a point of grid_sample looks at, with what weights, and how
-// these change as the point moves.
+// GridPoints: which elements of an image a point of grid_sample looks at, with what weights, and
+// how these change as the point moves.
 //
 // Thread safety: values; pure functions.
 #ifndef ONEFLOW_KERNELS_CPU_VISION_GRID_POINTS_H_

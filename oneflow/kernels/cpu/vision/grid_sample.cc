@@ -202,8 +202,8 @@ double Cost(const KernelCall& call) {
 
 // ---- affine_base_grid ---------------------------------------------------------------------------
 
-// Coordinate i of `size` in [-1, 1]: with align_corners the outermost elements lie at the ends, else
-// the outer edges of them.
+// Coordinate i of `size` in [-1, 1]: with align_corners the outermost elements lie at the ends,
+// else the outer edges of them.
 double Position(int64_t i, int64_t size, bool align_corners) {
   if (size <= 1) { return 0.0; }
   const double from_ends = -1.0 + 2.0 * static_cast<double>(i) / static_cast<double>(size - 1);

@@ -19,8 +19,8 @@ DensePolicy Policy() {
   return policy;
 }
 
-// One line of the larger images, and element j of each of its blocks: column j of `fine` lies in line
-// `coarse + j * step`.
+// One line of the larger images, and element j of each of its blocks: column j of `fine` lies in
+// line `coarse + j * step`.
 template <typename T, bool kShuffle>
 void MoveLine(T* fine, T* coarse, int64_t step, int64_t width, int64_t block) {
   if (block == 2) {

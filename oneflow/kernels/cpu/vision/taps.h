@@ -12,8 +12,8 @@
 namespace oneflow {
 namespace cpu {
 
-// Weights of the cubic convolution kernel with a = -0.75, for the elements -1, 0, 1, 2 around a point
-// at `t` in [0, 1) behind element 0; and their derivatives by t.
+// Weights of the cubic convolution kernel with a = -0.75, for the elements -1, 0, 1, 2 around a
+// point at `t` in [0, 1) behind element 0; and their derivatives by t.
 // Source: Keys, "Cubic convolution interpolation for digital image processing", 1981.
 void CubicWeights(double t, double weights[4]);
 void CubicWeightSlopes(double t, double slopes[4]);
@@ -29,8 +29,8 @@ struct AxisTaps {
   double WeightAt(int k, int64_t o) const { return weight[static_cast<size_t>(k * out + o)]; }
 };
 
-// `scale`: result over input as the user gave it; 0 where the sizes say it. `single`: coordinates of
-// the nearest element are taken in float32, as for float32 data everywhere else.
+// `scale`: result over input as the user gave it; 0 where the sizes say it. `single`: coordinates
+// of the nearest element are taken in float32, as for float32 data everywhere else.
 AxisTaps MakeTaps(UpsampleMode mode, bool align_corners, int64_t in, int64_t out, double scale,
                   bool single);
 

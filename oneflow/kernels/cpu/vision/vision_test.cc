@@ -1,5 +1,5 @@
-// Resampling gives the same numbers with every instruction set and number of threads, its gradient is
-// its transpose, and the weights are what their definition says.
+// Resampling gives the same numbers with every instruction set and number of threads, its gradient
+// is its transpose, and the weights are what their definition says.
 #include <cmath>
 #include <string>
 
