@@ -91,19 +91,22 @@ void RunPlane(const Depthwise& p, const float* in, const float* weight, float bi
   for (int64_t y = 0; y < p.in_h; ++y) { SpreadLine(p, in + y * p.in_w, scratch + (y + 1) * row); }
   float factors[kMaxDepthwiseTaps];
   int64_t offsets[kMaxDepthwiseTaps];
+  int64_t columns[kMaxDepthwiseTaps];  // where column j of the window lies in a line
   for (int t = 0; t < p.taps(); ++t) { factors[t] = weight[p.mirrored ? p.taps() - 1 - t : t]; }
+  for (int64_t j = 0; j < p.kernel_w; ++j) {
+    const int64_t column = j * p.dilation_w;
+    columns[j] = column % p.stride_w * p.PhaseLength() + column / p.stride_w;
+  }
+  const int64_t length = p.LineLength();
   const DepthwiseLoops& loops = GetDepthwiseLoops();
   for (int64_t y = 0; y < p.out_h; ++y) {
     int t = 0;
     for (int64_t i = 0; i < p.kernel_h; ++i) {
       const int64_t source = y * p.stride_h - p.pad_h + i * p.dilation_h;
       const int64_t line = source >= 0 && source < p.in_h ? (source + 1) * row : 0;  // 0: zeros
-      for (int64_t j = 0; j < p.kernel_w; ++j) {
-        const int64_t column = j * p.dilation_w;
-        offsets[t++] = line + column % p.stride_w * p.PhaseLength() + column / p.stride_w;
-      }
+      for (int64_t j = 0; j < p.kernel_w; ++j) { offsets[t++] = line + columns[j]; }
     }
-    loops.line(scratch, offsets, factors, p.taps(), bias, p.LineLength(), result);
+    loops.line(scratch, offsets, factors, p.taps(), bias, length, result);
     std::memcpy(out + y * p.out_w, result, sizeof(float) * static_cast<size_t>(p.out_w));
   }
 }

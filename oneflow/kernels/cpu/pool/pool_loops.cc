@@ -148,7 +148,7 @@ void SpreadAcross(const T* value, const LineWindows& w, T* line) {
   }
 }
 
-// Sixteen partial sums, whatever the registers hold: the order of additions is the same everywhere.
+// Partial sums, as many whatever the registers hold: the order of additions is the same everywhere.
 template <typename T>
 struct Lanes {
   typedef T Sixteen __attribute__((vector_size(16 * sizeof(T))));
@@ -158,17 +158,22 @@ struct Lanes {
 
 template <typename T>
 T SumOf(const T* line, int64_t n) {
-  typename Lanes<T>::Sixteen sum = {};
+  typename Lanes<T>::Sixteen sums[4] = {};
+  typename Lanes<T>::Sixteen part[4];
   int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    __builtin_memcpy(part, line + i, sizeof(part));
+    for (int k = 0; k < 4; ++k) { sums[k] += part[k]; }
+  }
   for (; i + 16 <= n; i += 16) {
-    typename Lanes<T>::Sixteen part;
-    __builtin_memcpy(&part, line + i, sizeof(part));
-    sum += part;
+    __builtin_memcpy(part, line + i, sizeof(part[0]));
+    sums[0] += part[0];
   }
   T rest = 0;
   for (; i < n; ++i) { rest += line[i]; }
+  sums[0] = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   typename Lanes<T>::Eight eight[2];
-  __builtin_memcpy(eight, &sum, sizeof(sum));
+  __builtin_memcpy(eight, sums, sizeof(eight));
   eight[0] += eight[1];
   typename Lanes<T>::Four four[2];
   __builtin_memcpy(four, eight, sizeof(four));
