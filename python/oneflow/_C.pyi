@@ -1549,6 +1549,25 @@ def randint(
     generator: Generator | None = None,
 ) -> Tensor: ...
 @overload
+def randint_like(
+    input: Tensor,
+    low: int,
+    high: int,
+    *,
+    dtype: dtype | None = None,
+    device: device | str | None = None,
+    generator: Generator | None = None,
+) -> Tensor: ...
+@overload
+def randint_like(
+    input: Tensor,
+    high: int,
+    *,
+    dtype: dtype | None = None,
+    device: device | str | None = None,
+    generator: Generator | None = None,
+) -> Tensor: ...
+@overload
 def randn(
     size: Sequence[int] | int,
     *,
@@ -1559,6 +1578,13 @@ def randn(
 @overload
 def randn(
     *size: int,
+    dtype: dtype | None = None,
+    device: device | str | None = None,
+    generator: Generator | None = None,
+) -> Tensor: ...
+def randn_like(
+    input: Tensor,
+    *,
     dtype: dtype | None = None,
     device: device | str | None = None,
     generator: Generator | None = None,
@@ -2583,6 +2609,7 @@ class TensorMethods:
     def ne(self, other: Number) -> Tensor: ...
     def neg(self) -> Tensor: ...
     def negative(self) -> Tensor: ...
+    def nms(self, scores: Tensor, iou_threshold: float) -> Tensor: ...
     def nonzero(self, as_tuple: bool = False) -> Tensor | tuple[Tensor, ...]: ...
     def normal_(
         self,
