@@ -68,10 +68,20 @@ struct Walk {
   bool VisitLine(int64_t line, int64_t begin, int64_t end, const Visit& visit) const {
     const Place place = PlaceOf(line);
     const I* from = index.Data<I>() + place.index;
-    const bool flat = dim == last;
-    const int64_t index_column = flat ? 0 : index.strides[last];
-    const int64_t indexed_column = flat ? 0 : indexed.strides[last];
-    const int64_t plain_column = flat ? 0 : plain.strides[last];
+    if (dim == last) {
+      const int64_t index_step = index.strides[dim];
+      const int64_t plain_step = plain.strides[dim];
+      for (int64_t i = 0; i < length; ++i) {
+        if (!visit(static_cast<int64_t>(from[i * index_step]), place.indexed,
+                   place.plain + i * plain_step)) {
+          return false;
+        }
+      }
+      return true;
+    }
+    const int64_t index_column = index.strides[last];
+    const int64_t indexed_column = indexed.strides[last];
+    const int64_t plain_column = plain.strides[last];
     for (int64_t i = 0; i < length; ++i) {
       const int64_t u = i * index.strides[dim];
       const int64_t v = place.plain + i * plain.strides[dim];
