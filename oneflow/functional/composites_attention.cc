@@ -101,15 +101,15 @@ Maybe<void> CheckOperands(const Attention& x) {
   }
   const Dims &q = x.q->shape(), &k = x.k->shape(), &v = x.v->shape();
   if (q.back() != k.back() || k[k.size() - 2] != v[v.size() - 2]) {
-    return RuntimeError("[{}] expects query (..., l, e), key (..., s, e) and value (..., s, f), got "
-                        "{}, {} and {}",
-                        op, q, k, v);
+    return RuntimeError(
+        "[{}] expects query (..., l, e), key (..., s, e) and value (..., s, f), got "
+        "{}, {} and {}",
+        op, q, k, v);
   }
   if (x.mask != nullptr && x.is_causal) {
     return RuntimeError("[{}] expects attn_mask or is_causal, got both", op);
   }
-  if (x.mask != nullptr && x.mask->dtype() != DataType::kBool &&
-      x.mask->dtype() != x.q->dtype()) {
+  if (x.mask != nullptr && x.mask->dtype() != DataType::kBool && x.mask->dtype() != x.q->dtype()) {
     return RuntimeError("[{}] expects a mask of dtype bool or query's, {}, got {}", op,
                         DataTypeName(x.q->dtype()), DataTypeName(x.mask->dtype()));
   }
@@ -137,11 +137,11 @@ Maybe<TensorPtr> MaskAsFour(const TensorPtr& mask, const Dims& lead, int64_t row
   Dims whole = lead;
   whole.PushBack(rows);
   whole.PushBack(cols);
-  const Maybe<Shape> joined =
-      BroadcastShapes("scaled_dot_product_attention", mask->shape(), whole);
+  const Maybe<Shape> joined = BroadcastShapes("scaled_dot_product_attention", mask->shape(), whole);
   if (!joined.ok() || joined.value() != whole) {
-    return RuntimeError("[scaled_dot_product_attention] expects a mask that broadcasts to {}, got {}",
-                        whole, mask->shape());
+    return RuntimeError(
+        "[scaled_dot_product_attention] expects a mask that broadcasts to {}, got {}", whole,
+        mask->shape());
   }
   if (mask->ndim() <= 2 || lead.size() == 2) { return mask; }
   return AsFour(JUST(expand(mask, whole)), lead);

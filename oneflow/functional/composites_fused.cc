@@ -68,8 +68,8 @@ Maybe<TensorTuple> FusedBiasAddScaleMaskSoftmaxDropout(const TensorPtr& x, const
 Maybe<TensorTuple> FusedScaleTrilSoftmaxMaskScale(const TensorPtr& a, double p, int64_t diagonal,
                                                   double tril_scale_value, double tril_fill_value,
                                                   const GeneratorPtr& generator) {
-  const TensorPtr scores = JUST(
-      FusedScaleTril(a, diagonal, Scalar(tril_fill_value), Scalar(tril_scale_value)));
+  const TensorPtr scores =
+      JUST(FusedScaleTril(a, diagonal, Scalar(tril_fill_value), Scalar(tril_scale_value)));
   const TensorPtr weights = JUST(softmax(scores, -1));
   const char* op = "fused_scale_tril_softmax_mask_scale";
   return TensorTuple{JUST(Dropped(op, weights, p, true, generator)), weights};
@@ -88,9 +88,10 @@ Maybe<TensorPtr> FusedMatmulBiasAddReluDropout(const TensorPtr& x, const TensorT
   const char* op = "fused_matmul_bias_add_relu_dropout";
   if (weights.empty() || weights.size() != biases.size() ||
       weights.size() != dropout_rate_list.size()) {
-    return RuntimeError("[{}] expects a bias and a probability for each weight, at least one, got {} "
-                        "weights, {} biases, {} probabilities",
-                        op, weights.size(), biases.size(), dropout_rate_list.size());
+    return RuntimeError(
+        "[{}] expects a bias and a probability for each weight, at least one, got {} "
+        "weights, {} biases, {} probabilities",
+        op, weights.size(), biases.size(), dropout_rate_list.size());
   }
   TensorPtr out = x;
   for (size_t i = 0; i < weights.size(); ++i) {
@@ -106,16 +107,18 @@ Maybe<TensorPtr> FusedFastGeluMul(const TensorPtr& x, const TensorPtr& multiplie
   const TensorPtr cube = JUST(mul(JUST(square(x)), x));
   const TensorPtr inner = JUST(Plus(x, JUST(scalar_mul(cube, Scalar(0.044715)))));
   const TensorPtr bent = JUST(tanh(JUST(scalar_mul(inner, Scalar(0.7978845608028654)))));
-  const TensorPtr gate = JUST(scalar_add(JUST(scalar_mul(bent, Scalar(0.5))), Scalar(0.5), Scalar(1)));
+  const TensorPtr gate =
+      JUST(scalar_add(JUST(scalar_mul(bent, Scalar(0.5))), Scalar(0.5), Scalar(1)));
   return mul(JUST(mul(x, gate)), multiplier);
 }
 
 Maybe<TensorPtr> FusedWeightedSum(const TensorTuple& in, const std::vector<double>& weights,
                                   double alpha) {
   if (in.empty() || in.size() != weights.size()) {
-    return RuntimeError("[fused_weighted_sum] expects a weight for each tensor, at least one, got {} "
-                        "tensors and {} weights",
-                        in.size(), weights.size());
+    return RuntimeError(
+        "[fused_weighted_sum] expects a weight for each tensor, at least one, got {} "
+        "tensors and {} weights",
+        in.size(), weights.size());
   }
   TensorPtr out = JUST(scalar_mul(in[0], Scalar(weights[0] * alpha)));
   for (size_t i = 1; i < in.size(); ++i) {
@@ -132,9 +135,10 @@ Maybe<TensorTuple> FusedSelfAttention(const TensorPtr& hidden_states, int64_t he
                                       double alpha) {
   const Dims& shape = hidden_states->shape();
   if (shape.size() != 3 || head_size < 1 || shape[2] % (3 * head_size) != 0) {
-    return RuntimeError("[fused_self_attention] expects hidden states (steps, batch, heads * 3 * {}), "
-                        "got {}",
-                        head_size, shape);
+    return RuntimeError(
+        "[fused_self_attention] expects hidden states (steps, batch, heads * 3 * {}), "
+        "got {}",
+        head_size, shape);
   }
   const Dims split{shape[0], shape[1], shape[2] / (3 * head_size), 3 * head_size};
   const TensorPtr heads = JUST(permute(JUST(reshape(hidden_states, split)), Dims{1, 2, 0, 3}));
@@ -170,12 +174,12 @@ Maybe<TensorPtr> FusedMultiHeadAttentionInference(
     bool causal, int64_t query_hidden_slice_start, int64_t query_hidden_slice_end,
     int64_t key_hidden_slice_start, int64_t key_hidden_slice_end, int64_t value_hidden_slice_start,
     int64_t value_hidden_slice_end) {
-  const TensorPtr q = JUST(
-      AsHeads("query", query, num_heads, query_hidden_slice_start, query_hidden_slice_end));
+  const TensorPtr q =
+      JUST(AsHeads("query", query, num_heads, query_hidden_slice_start, query_hidden_slice_end));
   const TensorPtr k =
       JUST(AsHeads("key", key, num_heads, key_hidden_slice_start, key_hidden_slice_end));
-  const TensorPtr v = JUST(
-      AsHeads("value", value, num_heads, value_hidden_slice_start, value_hidden_slice_end));
+  const TensorPtr v =
+      JUST(AsHeads("value", value, num_heads, value_hidden_slice_start, value_hidden_slice_end));
   const TensorPtr out =
       JUST(scaled_dot_product_attention(q, k, v, nullptr, 0.0, causal, std::nullopt));
   const Dims joined{out->shape()[0], out->shape()[2], num_heads * out->shape()[3]};

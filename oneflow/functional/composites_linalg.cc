@@ -38,8 +38,7 @@ Maybe<TensorPtr> CrossAlong(const TensorPtr& input, const TensorPtr& other, cons
 
 }  // namespace
 
-Maybe<TensorPtr> Cross(const TensorPtr& input, const TensorPtr& other,
-                       std::optional<int64_t> dim) {
+Maybe<TensorPtr> Cross(const TensorPtr& input, const TensorPtr& other, std::optional<int64_t> dim) {
   const Dims shape = JUST(CommonShape(input, other));
   if (dim.has_value()) { return CrossAlong(input, other, shape, *dim); }
   for (int d = 0; d < shape.size(); ++d) {

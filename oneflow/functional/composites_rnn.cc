@@ -36,9 +36,10 @@ struct StackCall {
 Maybe<void> CheckStates(const StackCall& call, int64_t batch) {
   const Dims& h = call.h0->shape();
   if (h.size() != 3 || h[0] != call.parts() || (batch >= 0 && h[1] != batch)) {
-    return RuntimeError("[{}] expects initial states (layers * directions, batch, hidden) = ({}, {}, "
-                        "...), got {}",
-                        call.op, call.parts(), batch, h);
+    return RuntimeError(
+        "[{}] expects initial states (layers * directions, batch, hidden) = ({}, {}, "
+        "...), got {}",
+        call.op, call.parts(), batch, h);
   }
   if (call.c0 == nullptr) { return Ok(); }
   const Dims& c = call.c0->shape();
@@ -79,18 +80,21 @@ Maybe<LayerOperands> OperandsOf(const StackCall& call, const TensorPtr& rows, in
   const int64_t hidden = call.c0 != nullptr ? o.c0->shape()[1] : o.h0->shape()[1];
   const Dims& w = o.w_ih->shape();
   if (w.size() != 2 || rows->ndim() != 2 || w[1] != rows->shape()[1] ||
-      w[0] != GatesOf(call.kind) * hidden ||
-      o.w_hh->shape() != Dims{w[0], o.h0->shape()[1]}) {
-    return RuntimeError("[{}] expects weights ({}, {}) and ({}, {}) for input {} and state {}, got {} "
-                        "and {}",
-                        call.op, GatesOf(call.kind) * hidden, rows->shape().back(),
-                        GatesOf(call.kind) * hidden, o.h0->shape()[1], rows->shape(),
-                        o.h0->shape(), w, o.w_hh->shape());
+      w[0] != GatesOf(call.kind) * hidden || o.w_hh->shape() != Dims{w[0], o.h0->shape()[1]}) {
+    return RuntimeError(
+        "[{}] expects weights ({}, {}) and ({}, {}) for input {} and state {}, got {} "
+        "and {}",
+        call.op, GatesOf(call.kind) * hidden, rows->shape().back(), GatesOf(call.kind) * hidden,
+        o.h0->shape()[1], rows->shape(), o.h0->shape(), w, o.w_hh->shape());
   }
   return o;
 }
 
-// float16 and bfloat16 are computed in float32.
+bool IsNarrow(const TensorPtr& t) {
+  return t->dtype() == DataType::kFloat16 || t->dtype() == DataType::kBFloat16;
+}
+
+// float16 and bfloat16, alone or beside float32 (as autocast leaves them), are computed in float32.
 Maybe<void> Widen(StackCall* call) {
   const DataType wide = DataType::kFloat;
   call->rows = JUST(cast(call->rows, wide));
@@ -115,15 +119,14 @@ Maybe<TensorPtr> Stacked(const TensorTuple& states) {
 Maybe<TensorTuple> RunStack(StackCall call) {
   JUST(CheckParams(call));
   const DataType dtype = call.rows->dtype();
-  const bool narrow_floats = dtype == DataType::kFloat16 || dtype == DataType::kBFloat16;
+  const bool narrow_floats = IsNarrow(call.rows) || IsNarrow(call.h0) || IsNarrow(call.params[0]);
   if (narrow_floats) { JUST(Widen(&call)); }
   TensorPtr rows = call.rows;
   TensorTuple hs, cs;
   for (int64_t layer = 0; layer < call.num_layers; ++layer) {
     TensorTuple ys;
     for (int64_t direction = 0; direction < call.directions(); ++direction) {
-      const LayerOperands o =
-          JUST(OperandsOf(call, rows, layer * call.directions() + direction));
+      const LayerOperands o = JUST(OperandsOf(call, rows, layer * call.directions() + direction));
       const LayerResults out = JUST(RunLayer(call.kind, o));
       ys.push_back(out.y);
       hs.push_back(out.hn);
@@ -159,10 +162,10 @@ Maybe<TensorTuple> RunInput(StackCall call, const TensorPtr& input, bool batch_f
 
 Maybe<TensorTuple> RunData(StackCall call, const TensorPtr& data, const TensorPtr& batch_sizes) {
   if (data->ndim() != 2 || batch_sizes->ndim() != 1 || batch_sizes->dtype() != DataType::kInt64) {
-    return RuntimeError("[{}] expects data (rows, in) and batch sizes (steps,) of dtype int64, got {} "
-                        "and {} {}",
-                        call.op, data->shape(), DataTypeName(batch_sizes->dtype()),
-                        batch_sizes->shape());
+    return RuntimeError(
+        "[{}] expects data (rows, in) and batch sizes (steps,) of dtype int64, got {} "
+        "and {} {}",
+        call.op, data->shape(), DataTypeName(batch_sizes->dtype()), batch_sizes->shape());
   }
   JUST(CheckStates(call, -1));
   call.rows = data;
@@ -173,8 +176,8 @@ Maybe<TensorTuple> RunData(StackCall call, const TensorPtr& data, const TensorPt
 StackCall MakeCall(const char* op, RnnKind kind, const TensorPtr& h0, const TensorPtr& c0,
                    const TensorTuple& params, bool has_biases, int64_t num_layers, double dropout,
                    bool train, bool bidirectional) {
-  return StackCall{op,         kind,       nullptr, nullptr, h0,           c0, params,
-                   has_biases, num_layers, dropout, train,   bidirectional};
+  return StackCall{op,     kind,       nullptr,    nullptr, h0,    c0,
+                   params, has_biases, num_layers, dropout, train, bidirectional};
 }
 
 Maybe<void> CheckTwoStates(const TensorTuple& hx) {
@@ -202,22 +205,21 @@ Maybe<TensorTuple> LstmData(const TensorPtr& data, const TensorPtr& batch_sizes,
                  data, batch_sizes);
 }
 
-#define ONEFLOW_DEFINE_RNN(Name, name, kind)                                                      \
-  Maybe<TensorTuple> Name##Input(const TensorPtr& input, const TensorPtr& hx,                     \
-                                 const TensorTuple& params, bool has_biases, int64_t num_layers,  \
-                                 double dropout, bool train, bool bidirectional,                  \
-                                 bool batch_first) {                                              \
-    return RunInput(MakeCall(name, kind, hx, nullptr, params, has_biases, num_layers, dropout,    \
-                             train, bidirectional),                                               \
-                    input, batch_first);                                                          \
-  }                                                                                               \
-  Maybe<TensorTuple> Name##Data(const TensorPtr& data, const TensorPtr& batch_sizes,              \
-                                const TensorPtr& hx, const TensorTuple& params, bool has_biases,  \
-                                int64_t num_layers, double dropout, bool train,                   \
-                                bool bidirectional) {                                             \
-    return RunData(MakeCall(name, kind, hx, nullptr, params, has_biases, num_layers, dropout,     \
-                            train, bidirectional),                                                \
-                   data, batch_sizes);                                                            \
+#define ONEFLOW_DEFINE_RNN(Name, name, kind)                                                     \
+  Maybe<TensorTuple> Name##Input(                                                                \
+      const TensorPtr& input, const TensorPtr& hx, const TensorTuple& params, bool has_biases,   \
+      int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first) {    \
+    return RunInput(MakeCall(name, kind, hx, nullptr, params, has_biases, num_layers, dropout,   \
+                             train, bidirectional),                                              \
+                    input, batch_first);                                                         \
+  }                                                                                              \
+  Maybe<TensorTuple> Name##Data(const TensorPtr& data, const TensorPtr& batch_sizes,             \
+                                const TensorPtr& hx, const TensorTuple& params, bool has_biases, \
+                                int64_t num_layers, double dropout, bool train,                  \
+                                bool bidirectional) {                                            \
+    return RunData(MakeCall(name, kind, hx, nullptr, params, has_biases, num_layers, dropout,    \
+                            train, bidirectional),                                               \
+                   data, batch_sizes);                                                           \
   }
 
 ONEFLOW_DEFINE_RNN(Gru, "gru", RnnKind::kGru)

@@ -19,9 +19,10 @@ Maybe<void> CheckCell(const char* op, RnnKind kind, const LayerOperands& o) {
                     o.w_ih->shape() == Dims{width, x[1]} && o.w_hh->shape() == Dims{width, h[1]} &&
                     (o.c0 == nullptr || o.c0->shape() == h);
   if (!fits) {
-    return RuntimeError("[{}] expects input (batch, in), state (batch, hidden), weights (gates * hidden, "
-                        "in) and (gates * hidden, hidden), got {}, {}, {} and {}",
-                        op, x, h, o.w_ih->shape(), o.w_hh->shape());
+    return RuntimeError(
+        "[{}] expects input (batch, in), state (batch, hidden), weights (gates * hidden, "
+        "in) and (gates * hidden, hidden), got {}, {}, {} and {}",
+        op, x, h, o.w_ih->shape(), o.w_hh->shape());
   }
   return Ok();
 }
@@ -136,12 +137,11 @@ Maybe<TensorTuple> LstmLayerGrad(const TensorPtr& dy, const TensorPtr& dhn, cons
   o.sizes = sizes;
   o.reverse = reverse;
   if (GradModeEnabled()) { return RecomputedLayer(RnnKind::kLstm, o, {dy, dhn, dcn}); }
-  const TensorTuple parts =
-      JUST(lstm_layer_backward(JUST(Dense(dy)), JUST(Dense(dhn)), JUST(Dense(dcn)), sizes, h0, c0,
-                               w_hh, y, saved, reverse));
+  const TensorTuple parts = JUST(lstm_layer_backward(
+      JUST(Dense(dy)), JUST(Dense(dhn)), JUST(Dense(dcn)), sizes, h0, c0, w_hh, y, saved, reverse));
   const InputGradients input = JUST(GradientsOfInput(o, parts[0]));
-  return TensorTuple{input.x,  parts[1], parts[2], input.w,
-                     parts[3], input.b,  JUST(BiasGradient(o, input.b))};
+  return TensorTuple{
+      input.x, parts[1], parts[2], input.w, parts[3], input.b, JUST(BiasGradient(o, input.b))};
 }
 
 Maybe<TensorTuple> GruLayerGrad(const TensorPtr& dy, const TensorPtr& dhn, const TensorPtr& x,
@@ -152,8 +152,8 @@ Maybe<TensorTuple> GruLayerGrad(const TensorPtr& dy, const TensorPtr& dhn, const
   o.sizes = sizes;
   o.reverse = reverse;
   if (GradModeEnabled()) { return RecomputedLayer(RnnKind::kGru, o, {dy, dhn}); }
-  const TensorTuple parts = JUST(gru_layer_backward(JUST(Dense(dy)), JUST(Dense(dhn)), sizes, h0,
-                                                    w_hh, y, saved, reverse));
+  const TensorTuple parts = JUST(
+      gru_layer_backward(JUST(Dense(dy)), JUST(Dense(dhn)), sizes, h0, w_hh, y, saved, reverse));
   const InputGradients input = JUST(GradientsOfInput(o, parts[0]));
   return TensorTuple{input.x, parts[1], input.w, parts[2], input.b, parts[3]};
 }
@@ -170,8 +170,7 @@ Maybe<TensorTuple> RnnLayerGrad(const TensorPtr& dy, const TensorPtr& dhn, const
   const TensorTuple parts = JUST(
       rnn_layer_backward(JUST(Dense(dy)), JUST(Dense(dhn)), sizes, h0, w_hh, y, reverse, relu));
   const InputGradients input = JUST(GradientsOfInput(o, parts[0]));
-  return TensorTuple{input.x,  parts[1], input.w,
-                     parts[2], input.b,  JUST(BiasGradient(o, input.b))};
+  return TensorTuple{input.x, parts[1], input.w, parts[2], input.b, JUST(BiasGradient(o, input.b))};
 }
 
 // ---- packing ------------------------------------------------------------------------------------
@@ -186,9 +185,10 @@ Maybe<TensorTuple> PackPaddedSequence(const TensorPtr& input, const TensorPtr& l
   const TensorPtr steps = batch_first ? JUST(transpose(input, 0, 1)) : input;
   const int64_t batch = steps->shape()[1];
   if (lengths->shape()[0] != batch || batch == 0) {
-    return RuntimeError("[pack_padded_sequence] expects a length for each of {} sequences, at least "
-                        "one, got {}",
-                        batch, lengths->shape()[0]);
+    return RuntimeError(
+        "[pack_padded_sequence] expects a length for each of {} sequences, at least "
+        "one, got {}",
+        batch, lengths->shape()[0]);
   }
   const TensorPtr on_host = JUST(contiguous(lengths));
   JUST(Vm::Get()->SyncRead(on_host->storage()));
@@ -196,22 +196,22 @@ Maybe<TensorTuple> PackPaddedSequence(const TensorPtr& input, const TensorPtr& l
   for (int64_t i = 0; i < batch; ++i) {
     const int64_t most = i == 0 ? steps->shape()[0] : length[i - 1];
     if (length[i] <= 0 || length[i] > most) {
-      return RuntimeError("[pack_padded_sequence] expects lengths from 1 to {} that never grow, got {} "
-                          "at position {}",
-                          steps->shape()[0], length[i], i);
+      return RuntimeError(
+          "[pack_padded_sequence] expects lengths from 1 to {} that never grow, got {} "
+          "at position {}",
+          steps->shape()[0], length[i], i);
     }
   }
   // Steps of the same size are taken together.
   TensorTuple parts;
-  const TensorPtr sizes = JUST(AllocateHostTensor("pack_padded_sequence", Shape{length[0]},
-                                                  DataType::kInt64));
+  const TensorPtr sizes =
+      JUST(AllocateHostTensor("pack_padded_sequence", Shape{length[0]}, DataType::kInt64));
   auto* size = reinterpret_cast<int64_t*>(sizes->data());
   int64_t step = 0;
   for (int64_t rows = batch; rows > 0; --rows) {
     const int64_t until = length[rows - 1];
     if (until == step) { continue; }
-    const TensorPtr block =
-        JUST(narrow(JUST(narrow(steps, 0, step, until - step)), 1, 0, rows));
+    const TensorPtr block = JUST(narrow(JUST(narrow(steps, 0, step, until - step)), 1, 0, rows));
     Dims shape = block->shape();
     shape.Erase(0);
     shape[0] = (until - step) * rows;

@@ -29,12 +29,12 @@ Maybe<TensorPtr> Padded(const TensorPtr& x, int64_t n, const std::string& mode) 
   }
   const bool known = mode == "reflect" || mode == "replicate" || mode == "circular";
   if (!known || size <= (mode == "reflect" ? n : 0)) {
-    return RuntimeError("[stft] expects pad_mode reflect, replicate, circular or constant, and more "
-                        "than {} samples, got {} and {}",
-                        n, mode, size);
+    return RuntimeError(
+        "[stft] expects pad_mode reflect, replicate, circular or constant, and more "
+        "than {} samples, got {} and {}",
+        n, mode, size);
   }
-  const TensorPtr places =
-      JUST(AllocateHostTensor("stft", Shape{size + 2 * n}, DataType::kInt64));
+  const TensorPtr places = JUST(AllocateHostTensor("stft", Shape{size + 2 * n}, DataType::kInt64));
   auto* place = reinterpret_cast<int64_t*>(places->data());
   for (int64_t i = -n; i < size + n; ++i) { *place++ = SampleAt(i, size, mode); }
   return index_select(x, 1, places);
@@ -77,16 +77,19 @@ Maybe<void> CheckStft(const TensorPtr& input, int64_t n_fft, int64_t samples, in
     return RuntimeError("[stft] expects n_fft in (0, samples]: Expected 0 < n_fft < {} ,but got {}",
                         samples, n_fft);
   }
-  if (hop <= 0) { return RuntimeError("[stft] expects hops: Expected hop_length > 0, but got {}", hop); }
+  if (hop <= 0) {
+    return RuntimeError("[stft] expects hops: Expected hop_length > 0, but got {}", hop);
+  }
   if (win <= 0 || win > n_fft) {
     return RuntimeError("[stft] expects win_length in (0, n_fft]: Expected 0 < win_length <=n_fft "
                         ",but got {}",
                         win);
   }
   if (window != nullptr && (window->ndim() != 1 || window->shape()[0] != win)) {
-    return RuntimeError("[stft] expects a window of win_length: Expected a 1D window tensor of size "
-                        "equal to win_length={} ,but got window with size {}",
-                        win, window->shape());
+    return RuntimeError(
+        "[stft] expects a window of win_length: Expected a 1D window tensor of size "
+        "equal to win_length={} ,but got window with size {}",
+        win, window->shape());
   }
   return Ok();
 }
@@ -94,8 +97,8 @@ Maybe<void> CheckStft(const TensorPtr& input, int64_t n_fft, int64_t samples, in
 // The window in the middle of n_fft samples; null where all count alike.
 Maybe<TensorPtr> Centered(const TensorPtr& window, DataType dtype, int64_t win, int64_t n_fft) {
   if (window == nullptr && win == n_fft) { return TensorPtr(); }
-  const TensorPtr own = window == nullptr ? JUST(ones(Dims{win}, dtype, std::nullopt))
-                                          : JUST(cast(window, dtype));
+  const TensorPtr own =
+      window == nullptr ? JUST(ones(Dims{win}, dtype, std::nullopt)) : JUST(cast(window, dtype));
   if (win == n_fft) { return own; }
   const int64_t left = (n_fft - win) / 2;
   const TensorPtr before = JUST(zeros(Dims{left}, dtype, std::nullopt));
@@ -109,9 +112,10 @@ Maybe<TensorPtr> Stft(const TensorPtr& input, int64_t n_fft, std::optional<int64
                       const std::string& pad_mode, bool normalized, bool onesided,
                       bool return_complex) {
   if (input->ndim() != 1 && input->ndim() != 2) {
-    return RuntimeError("[stft] expects samples or (batch, samples): Expected a 1D or 2D tensor,but "
-                        "got {}D",
-                        input->ndim());
+    return RuntimeError(
+        "[stft] expects samples or (batch, samples): Expected a 1D or 2D tensor,but "
+        "got {}D",
+        input->ndim());
   }
   if (return_complex) {
     return NotImplementedError("[stft] expects return_complex=False: there are no complex dtypes");

@@ -35,7 +35,8 @@ Maybe<std::vector<int64_t>> StepCounts(const LayerOperands& o) {
     left -= count;
   }
   if (left != 0) {
-    return ValueError("[rnn] expects batch sizes that add up to {} rows, got {}", rows, rows - left);
+    return ValueError("[rnn] expects batch sizes that add up to {} rows, got {}", rows,
+                      rows - left);
   }
   return counts;
 }
@@ -74,7 +75,8 @@ Maybe<States> GruStep(const LayerOperands& o, const TensorPtr& x_gates, const St
   const TensorPtr reset = JUST(Logistic(JUST(sum_of(0))));
   const TensorPtr update = JUST(Logistic(JUST(sum_of(1))));
   const TensorPtr part = JUST(mul(reset, JUST(Gate(h_gates, 2, hidden))));
-  const TensorPtr candidate = JUST(tanh(JUST(add(JUST(Gate(x_gates, 2, hidden)), part, Scalar(1)))));
+  const TensorPtr candidate =
+      JUST(tanh(JUST(add(JUST(Gate(x_gates, 2, hidden)), part, Scalar(1)))));
   States now;
   const TensorPtr difference = JUST(sub(old.h, candidate, Scalar(1)));
   now.h = JUST(add(candidate, JUST(mul(update, difference)), Scalar(1)));
@@ -107,8 +109,8 @@ Maybe<TensorPtr> Joined(const TensorTuple& parts) {
 
 // The states that a step of `count` rows begins with: rows that end leave (to `ended`), rows that
 // begin come from the initial states.
-Maybe<States> Resized(const LayerOperands& o, const States& now, int64_t count, TensorTuple* h_ended,
-                      TensorTuple* c_ended) {
+Maybe<States> Resized(const LayerOperands& o, const States& now, int64_t count,
+                      TensorTuple* h_ended, TensorTuple* c_ended) {
   const int64_t have = now.h->shape()[0];
   if (have == count) { return now; }
   States out;
@@ -190,14 +192,13 @@ Maybe<LayerResults> RunLayer(RnnKind kind, const LayerOperands& o) {
   const TensorPtr b_ih = JUST(Dense(o.b_ih)), b_hh = JUST(Dense(o.b_hh));
   if (kind == RnnKind::kLstm) {
     const TensorPtr c0 = JUST(Dense(o.c0));
-    const TensorTuple out =
-        JUST(lstm_layer(x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, o.reverse));
+    const TensorTuple out = JUST(lstm_layer(x, sizes, h0, c0, w_ih, w_hh, b_ih, b_hh, o.reverse));
     return LayerResults{out[0], out[1], out[2]};
   }
-  const TensorTuple out =
-      kind == RnnKind::kGru
-          ? JUST(gru_layer(x, sizes, h0, w_ih, w_hh, b_ih, b_hh, o.reverse))
-          : JUST(rnn_layer(x, sizes, h0, w_ih, w_hh, b_ih, b_hh, o.reverse, kind == RnnKind::kRelu));
+  const TensorTuple out = kind == RnnKind::kGru
+                              ? JUST(gru_layer(x, sizes, h0, w_ih, w_hh, b_ih, b_hh, o.reverse))
+                              : JUST(rnn_layer(x, sizes, h0, w_ih, w_hh, b_ih, b_hh, o.reverse,
+                                               kind == RnnKind::kRelu));
   return LayerResults{out[0], out[1], nullptr};
 }
 

@@ -54,7 +54,8 @@ Maybe<void> InferLayer(const CellKind& cell, const InferContext& context, Tensor
     if (context.inputs[i] != nullptr) { JUST(CheckShape(context, i, Shape{width})); }
   }
   if (context.inputs[1] == nullptr && (h0[0] == 0 ? x[0] != 0 : x[0] % h0[0] != 0)) {
-    return RuntimeError("[{}] expects whole steps of {} rows, got {} rows", context.op, h0[0], x[0]);
+    return RuntimeError("[{}] expects whole steps of {} rows, got {} rows", context.op, h0[0],
+                        x[0]);
   }
   int o = 0;
   outputs[o++].shape = Shape{x[0], hidden};
@@ -97,14 +98,16 @@ Maybe<void> CheckSquare(const InferContext& context) {
   const Shape& shape = context.inputs[0]->shape;
   const int n = shape.size();
   if (n < 2) {
-    return RuntimeError("[{}] expects matrices, got {}: linalg.{}: The input tensor must be at least "
-                        "2 dimensions.",
-                        context.op, shape, context.op);
+    return RuntimeError(
+        "[{}] expects matrices, got {}: linalg.{}: The input tensor must be at least "
+        "2 dimensions.",
+        context.op, shape, context.op);
   }
   if (shape[n - 1] != shape[n - 2]) {
-    return RuntimeError("[{}] expects square matrices, got {}: linalg.{}: A must be batches of square "
-                        "matrices, but they are {} by {} matrices",
-                        context.op, shape, context.op, shape[n - 2], shape[n - 1]);
+    return RuntimeError(
+        "[{}] expects square matrices, got {}: linalg.{}: A must be batches of square "
+        "matrices, but they are {} by {} matrices",
+        context.op, shape, context.op, shape[n - 2], shape[n - 1]);
   }
   return CheckFloating(context, 0);
 }
@@ -138,9 +141,10 @@ Maybe<void> InferAttention(const InferContext& context, TensorMeta* outputs) {
   const bool fits = q.size() == 4 && k.size() == 4 && v.size() == 4 && q[0] == k[0] &&
                     q[0] == v[0] && q[1] == k[1] && q[1] == v[1] && q[3] == k[3] && k[2] == v[2];
   if (!fits) {
-    return RuntimeError("[{}] expects query (a, b, l, e), key (a, b, s, e) and value (a, b, s, f), got "
-                        "{}, {} and {}",
-                        context.op, q, k, v);
+    return RuntimeError(
+        "[{}] expects query (a, b, l, e), key (a, b, s, e) and value (a, b, s, f), got "
+        "{}, {} and {}",
+        context.op, q, k, v);
   }
   if (context.inputs[3] != nullptr) {
     const Shape scores{q[0], q[1], q[2], k[2]};

@@ -1,4 +1,4 @@
-"""Recurrent modules and packed sequences: against the steps written by hand, and against each other."""
+"""Recurrent modules and packed sequences: against steps by hand, and against each other."""
 
 from __future__ import annotations
 
@@ -125,6 +125,9 @@ def test_float32_and_low_precision(kind: str) -> None:
     x = draw(5, 2, 3)
     expected = values(layer(x)[0])
     same(layer.float()(x.float())[0], expected, 1e-5)
+    beside = layer(x.to(flow.bfloat16))[0]  # parameters stay float32
+    assert beside.dtype == flow.bfloat16
+    assert np.abs(values(beside.float()) - expected).max() < 0.1
     low = layer.to(flow.bfloat16)(x.to(flow.bfloat16))[0]
     assert low.dtype == flow.bfloat16
     assert np.abs(values(low.float()) - expected).max() < 0.1

@@ -164,7 +164,8 @@ void RunPart(const MatmulProblem& problem, const MatmulPointers& at, const void*
                   static_cast<char*>(panels),
                   static_cast<const char*>(bias)};
   const VectorProduct vector(problem, bias, panels);
-  const bool by_vector = IsVectorProblem(problem) && VectorProduct::Serves(problem, bias != nullptr);
+  const bool by_vector =
+      IsVectorProblem(problem) && VectorProduct::Serves(problem, bias != nullptr);
   for (int64_t i = begin; i < end; ++i) {
     const char* a = at.a + i * problem.a.batch * size;
     const char* b = at.b + i * problem.b.batch * size;

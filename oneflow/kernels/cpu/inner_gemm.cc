@@ -37,7 +37,9 @@ MatmulProblem Problem(const InnerGemm& gemm) {
 }
 
 OnednnMatmul* FindIfWorthIt(const MatmulProblem& p, int threads) {
-  if (p.dtype != DataType::kFloat || p.Flops() < kMinOnednnFlops || IsVectorProblem(p)) { return nullptr; }
+  if (p.dtype != DataType::kFloat || p.Flops() < kMinOnednnFlops || IsVectorProblem(p)) {
+    return nullptr;
+  }
   return FindOnednnMatmul(p, false, threads);
 }
 

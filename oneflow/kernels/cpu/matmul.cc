@@ -62,9 +62,7 @@ const char* AcceptGemm(const KernelCall& call) {
   return AcceptCommon<form>(call);
 }
 
-bool IsShort(DataType dtype) {
-  return dtype == DataType::kBFloat16 || dtype == DataType::kFloat16;
-}
+bool IsShort(DataType dtype) { return dtype == DataType::kBFloat16 || dtype == DataType::kFloat16; }
 
 template <Form form>
 const char* AcceptShort(const KernelCall& call) {
@@ -178,7 +176,8 @@ size_t OnednnScratch(const KernelCall& call) {
   const MatmulProblem p = Analyse<form>(call);
   if (p.Flops() == 0) { return 0; }
   OnednnMatmul* matmul = FindOnednnMatmul(p, HasBias<form>(call), call.threads);
-  const size_t own = matmul == nullptr ? GemmScratchBytes(p, call.threads) : OnednnScratchBytes(*matmul);
+  const size_t own =
+      matmul == nullptr ? GemmScratchBytes(p, call.threads) : OnednnScratchBytes(*matmul);
   return p.pack_a_bytes + p.pack_b_bytes + own;
 }
 
@@ -271,7 +270,8 @@ size_t ShortScratch(const KernelCall& call) {
   if (FindShort<form>(call, p) != nullptr) { return OnednnScratch<form>(call); }
   const WideCall wide(call);
   const bool large = AcceptOnednn<form>(wide.wide()) == nullptr;
-  return wide.bytes() + (large ? OnednnScratch<form>(wide.wide()) : VectorScratch<form>(wide.wide()));
+  return wide.bytes() +
+         (large ? OnednnScratch<form>(wide.wide()) : VectorScratch<form>(wide.wide()));
 }
 
 // Operands are packed where they do not lie densely, so that strides cost no more than a copy.
@@ -302,15 +302,14 @@ double OnednnCost(const KernelCall& call) {
 
 }  // namespace
 
-#define ONEFLOW_REGISTER_MATMUL(name, form)                                                      \
-  ONEFLOW_REGISTER_KERNEL(name##_onednn,                                                         \
-                          {#name ".cpu.onednn", &RunOnednn<form>, &AcceptOnednn<form>,           \
-                           &OnednnCost<form>, &OnednnScratch<form>});                            \
-  ONEFLOW_REGISTER_KERNEL(name##_short,                                                          \
-                          {#name ".cpu.short", &RunShort<form>, &AcceptShort<form>,              \
-                           &ShortCost<form>, &ShortScratch<form>});                              \
-  ONEFLOW_REGISTER_KERNEL(                                                                       \
-      name##_vector, {#name ".cpu.vector", &RunVector<form>, &AcceptGemm<form>, &GemmCost<form>, \
+#define ONEFLOW_REGISTER_MATMUL(name, form)                                                       \
+  ONEFLOW_REGISTER_KERNEL(name##_onednn,                                                          \
+                          {#name ".cpu.onednn", &RunOnednn<form>, &AcceptOnednn<form>,            \
+                           &OnednnCost<form>, &OnednnScratch<form>});                             \
+  ONEFLOW_REGISTER_KERNEL(name##_short, {#name ".cpu.short", &RunShort<form>, &AcceptShort<form>, \
+                                         &ShortCost<form>, &ShortScratch<form>});                 \
+  ONEFLOW_REGISTER_KERNEL(                                                                        \
+      name##_vector, {#name ".cpu.vector", &RunVector<form>, &AcceptGemm<form>, &GemmCost<form>,  \
                       &VectorScratch<form>})
 
 ONEFLOW_REGISTER_MATMUL(matmul, Form::kMatmul);

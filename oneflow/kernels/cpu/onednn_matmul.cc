@@ -46,9 +46,9 @@ struct Signature {
   int64_t fields[15];
 
   Signature(const MatmulProblem& p, bool has_bias, int threads)
-      : fields{p.m,     p.n,     p.k,       p.batch, p.a.batch, p.a.row, p.a.col, p.b.batch,
-               p.b.row, p.b.col, p.c.batch, p.c.row, has_bias,  threads,
-               static_cast<int64_t>(p.dtype)} {}
+      : fields{p.m,       p.n,     p.k,       p.batch, p.a.batch,
+               p.a.row,   p.a.col, p.b.batch, p.b.row, p.b.col,
+               p.c.batch, p.c.row, has_bias,  threads, static_cast<int64_t>(p.dtype)} {}
   bool operator==(const Signature& other) const {
     return std::memcmp(fields, other.fields, sizeof(fields)) == 0;
   }
@@ -113,7 +113,8 @@ MemoryDesc MakeDesc(const MatmulProblem& p, const MatrixLayout& layout, int64_t 
   const dnnl_dims_t strides3 = {batch_stride, layout.row, layout.col};
   const int skip = batched ? 0 : 1;
   dnnl_memory_desc_t desc = nullptr;
-  dnnl_memory_desc_create_with_strides(&desc, 3 - skip, dims3 + skip, TypeOf(p.dtype), strides3 + skip);
+  dnnl_memory_desc_create_with_strides(&desc, 3 - skip, dims3 + skip, TypeOf(p.dtype),
+                                       strides3 + skip);
   return MemoryDesc(desc);
 }
 
@@ -122,7 +123,8 @@ MemoryDesc MakeBiasDesc(const MatmulProblem& p) {
   const dnnl_dims_t strides3 = {p.n, p.n, 1};
   const int skip = p.batch > 1 ? 0 : 1;
   dnnl_memory_desc_t desc = nullptr;
-  dnnl_memory_desc_create_with_strides(&desc, 3 - skip, dims3 + skip, TypeOf(p.dtype), strides3 + skip);
+  dnnl_memory_desc_create_with_strides(&desc, 3 - skip, dims3 + skip, TypeOf(p.dtype),
+                                       strides3 + skip);
   return MemoryDesc(desc);
 }
 

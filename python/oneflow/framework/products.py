@@ -31,9 +31,10 @@ def einsum(equation: Any, *operands: Any) -> Any:
     """Sums products of elements as an equation says (Einstein's convention).
 
     Args:
-        equation: labels of the operands' axes and, after "->", of the result's: "ik,kj->ij". A label
-            that repeats in one operand takes the diagonal; "..." stands for axes that broadcast;
-            without "->" the result has the labels that occur once, in alphabetical order
+        equation: labels of the operands' axes and, after "->", of the result's: "ik,kj->ij". A
+            label that repeats in one operand takes the diagonal; "..." stands for axes that
+            broadcast; without "->" the result has the labels that occur once, in alphabetical
+            order
         operands: Tensors of one dtype, or a list of them
 
     The other form, `einsum(x, [0, 1], y, [1, 2], [0, 2])`, has lists of labels in place of letters.

@@ -1,4 +1,4 @@
-"""Products, recurrent layers and attention, as the formulas say: for the `numpy` column of the op table."""
+"""Products, recurrent layers, attention, fused ops: for the `numpy` column of the op table."""
 
 from __future__ import annotations
 

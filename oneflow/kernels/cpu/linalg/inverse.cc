@@ -45,9 +45,10 @@ Maybe<void> Run(const KernelCall& call) {
     }
   });
   if (singular.load() >= 0) {
-    return RuntimeError("[inv] expects invertible matrices, got a singular one, number {} of {} (no "
-                        "pivot in column {})",
-                        singular.load() / n, matrices, singular.load() % n);
+    return RuntimeError(
+        "[inv] expects invertible matrices, got a singular one, number {} of {} (no "
+        "pivot in column {})",
+        singular.load() / n, matrices, singular.load() % n);
   }
   CopyArray(call.outputs[0], Doubles(x, work, strides), call.threads);
   return Ok();

@@ -21,8 +21,12 @@ constexpr int64_t kGrainElements = 2048;
 
 enum class Cell { kLstm, kGru, kRnn };
 
-constexpr int64_t GatesOf(Cell cell) { return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1; }
-constexpr int64_t SavedOf(Cell cell) { return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0; }
+constexpr int64_t GatesOf(Cell cell) {
+  return cell == Cell::kLstm ? 4 : cell == Cell::kGru ? 3 : 1;
+}
+constexpr int64_t SavedOf(Cell cell) {
+  return cell == Cell::kLstm ? 5 : cell == Cell::kGru ? 4 : 0;
+}
 
 template <Cell cell>
 const char* Name() {
@@ -142,8 +146,9 @@ size_t ForwardScratchBytes(const KernelCall& call) {
   const ForwardViews<cell> v(call);
   const ForwardScratch at(cell, v.y.dtype, v.rows(), v.batch(), v.hidden());
   const InnerGemm step = StepGemm(v.y.dtype, v.batch(), GatesOf(cell) * v.hidden(), v.hidden());
-  return static_cast<size_t>(at.gemm_at) + std::max(InnerGemmScratchBytes(step, call.threads),
-                                                    InnerGemmScratchBytes(InputGemm(v), call.threads));
+  return static_cast<size_t>(at.gemm_at) +
+         std::max(InnerGemmScratchBytes(step, call.threads),
+                  InnerGemmScratchBytes(InputGemm(v), call.threads));
 }
 
 // The biases into scratch: GRU keeps the state's apart, the others add it to the input's.
@@ -177,16 +182,19 @@ Maybe<void> Forward(const KernelCall& call) {
                                                 call.GetAttrs<SequenceAttrs>().reverse));
   const ForwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
   char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  GemmScratch gemm_scratch(memory + at.gemm_at,
+                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
   const Rows x(memory + at.x_gates, row_bytes), gates(memory + at.gates, row_bytes);
-  const Rows y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden), saved(v.saved, SavedOf(cell) * hidden);
+  const Rows y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden),
+      saved(v.saved, SavedOf(cell) * hidden);
   JUST(RunInnerGemm(InputGemm(v), v.x.data, v.w_ih.data, x.data, &gemm_scratch, call.threads));
   // Transposing pays where the weights are read again.
   const bool single = sequence.steps().size() <= 1;
   const void* weights = single ? v.w_hh.data : memory + at.weights;
   if (!single) {
-    (dtype == DataType::kFloat ? &TransposeInto<float> : &TransposeInto<double>)(
-        memory + at.weights, v.w_hh.data, width, hidden);
+    (dtype == DataType::kFloat
+         ? &TransposeInto<float>
+         : &TransposeInto<double>)(memory + at.weights, v.w_hh.data, width, hidden);
   }
   PrepareBias(v, memory + at.x_bias, memory + at.h_bias);
   Rows(v.h0, hidden).CopyTo(h, v.batch());
@@ -331,7 +339,8 @@ Maybe<void> Backward(const KernelCall& call) {
                                                 call.GetAttrs<SequenceAttrs>().reverse));
   const BackwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
   char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at, call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  GemmScratch gemm_scratch(memory + at.gemm_at,
+                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
   const Rows dx(v.dx, width), dy(v.dy, hidden), y(v.y, hidden), h0(v.h0, hidden), c0(v.c0, hidden);
   const Rows saved(v.saved, SavedOf(cell) * hidden), old(memory + at.old, y.bytes);
   const Rows dh(v.dh0, hidden), dc(v.dc0, hidden), product(memory + at.product, y.bytes);
@@ -400,12 +409,11 @@ double BackwardCost(const KernelCall& call) {
 
 }  // namespace
 
-#define ONEFLOW_REGISTER_LAYER(name, cell)                                                \
-  ONEFLOW_REGISTER_KERNEL(name##_layer,                                                   \
-                          {#name "_layer.cpu.vector", &Forward<cell>, &Accept,            \
-                           &ForwardCost<cell>, &ForwardScratchBytes<cell>});                 \
-  ONEFLOW_REGISTER_KERNEL(name##_layer_backward,                                          \
-                          {#name "_layer_backward.cpu.vector", &Backward<cell>, &Accept,  \
+#define ONEFLOW_REGISTER_LAYER(name, cell)                                                   \
+  ONEFLOW_REGISTER_KERNEL(name##_layer, {#name "_layer.cpu.vector", &Forward<cell>, &Accept, \
+                                         &ForwardCost<cell>, &ForwardScratchBytes<cell>});   \
+  ONEFLOW_REGISTER_KERNEL(name##_layer_backward,                                             \
+                          {#name "_layer_backward.cpu.vector", &Backward<cell>, &Accept,     \
                            &BackwardCost<cell>, &BackwardScratchBytes<cell>})
 
 ONEFLOW_REGISTER_LAYER(lstm, Cell::kLstm);

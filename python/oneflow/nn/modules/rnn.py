@@ -1,6 +1,6 @@
 """Recurrent layers; the cells are in rnn_cell.py.
 
-Source: the names, parameters and shapes follow PyTorch's torch.nn.RNN, LSTM and GRU, as OneFlow's do.
+Source: names, parameters and shapes follow PyTorch's torch.nn.RNN, LSTM and GRU, as OneFlow's do.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RNNBase(Module):
         all at first uniform in +-1 / sqrt(hidden_size)
 
     Raises:
-        ValueError: dropout is no probability, proj_size is not in [0, hidden_size), or an unknown mode.
+        ValueError: dropout is no probability, proj_size not in [0, hidden_size), or another mode.
 
     Example:
         >>> import oneflow as flow
@@ -158,8 +158,8 @@ class RNNBase(Module):
         wanted = 3 if batch_sizes is None else 2
         if input.dim() != wanted:
             raise RuntimeError(
-                f"[{type(self).__name__}] expects input of {wanted} dims, got {tuple(input.shape)}: "
-                f"input must have {wanted} dimensions, got {input.dim()}"
+                f"[{type(self).__name__}] expects input of {wanted} dims, got "
+                f"{tuple(input.shape)}: input must have {wanted} dimensions, got {input.dim()}"
             )
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
@@ -229,8 +229,8 @@ class RNNBase(Module):
     def _check_state_dims(self, hx: Any, dims: int, what: str) -> None:
         if hx.dim() != dims:
             raise RuntimeError(
-                f"[{type(self).__name__}] expects states of {dims} dims: For {what} input, hx should "
-                f"also be {dims}-D but got {hx.dim()}-D tensor"
+                f"[{type(self).__name__}] expects states of {dims} dims: For {what} input, hx "
+                f"should also be {dims}-D but got {hx.dim()}-D tensor"
             )
 
     def _check_states(self, hx: Any) -> None:
@@ -291,8 +291,8 @@ class RNN(RNNBase):
     """Layers of h = tanh(x W_ih^T + b_ih + h W_hh^T + b_hh), or with relu.
 
     Args:
-        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype:
-            see RNNBase
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device,
+            dtype: see RNNBase
         nonlinearity: "tanh" or "relu"; default "tanh"
 
     Shapes:
@@ -405,8 +405,8 @@ class GRU(RNNBase):
     n = tanh(x W_in^T + b_in + r (h W_hn^T + b_hn));  h = (1 - z) n + z h.
 
     Args:
-        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device, dtype:
-            see RNNBase
+        input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, device,
+            dtype: see RNNBase
 
     Shapes:
         input: (steps, batch, input_size), with batch_first (batch, steps, input_size), (steps,

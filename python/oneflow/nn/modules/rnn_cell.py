@@ -1,6 +1,6 @@
 """Recurrent cells: one step of a recurrent layer.
 
-Source: the names, parameters and shapes follow PyTorch's torch.nn.RNNCell and its kin, as OneFlow's do.
+Source: names, parameters and shapes follow PyTorch's torch.nn.RNNCell and its kin.
 """
 
 from __future__ import annotations
