@@ -14,13 +14,6 @@ Maybe<TensorPtr> PlusNumber(const TensorPtr& a, double number) {
   return scalar_add(a, Scalar(number), Scalar(1));
 }
 
-Maybe<TensorPtr> Larger(const TensorPtr& a, const TensorPtr& b) {
-  return Plus(a, JUST(relu(JUST(Minus(b, a)))));
-}
-Maybe<TensorPtr> Smaller(const TensorPtr& a, const TensorPtr& b) {
-  return Minus(a, JUST(relu(JUST(Minus(a, b)))));
-}
-
 }  // namespace
 
 Maybe<TensorTuple> BoxEdges(const TensorPtr& x1, const TensorPtr& y1, const TensorPtr& w1,
@@ -41,8 +34,8 @@ Maybe<TensorPtr> BoxIntersection(const TensorPtr& b1_x1, const TensorPtr& b1_x2,
                                  const TensorPtr& b2_x1, const TensorPtr& b2_x2,
                                  const TensorPtr& b1_y1, const TensorPtr& b1_y2,
                                  const TensorPtr& b2_y1, const TensorPtr& b2_y2) {
-  const TensorPtr w = JUST(Minus(JUST(Smaller(b1_x2, b2_x2)), JUST(Larger(b1_x1, b2_x1))));
-  const TensorPtr h = JUST(Minus(JUST(Smaller(b1_y2, b2_y2)), JUST(Larger(b1_y1, b2_y1))));
+  const TensorPtr w = JUST(Minus(JUST(minimum(b1_x2, b2_x2)), JUST(maximum(b1_x1, b2_x1))));
+  const TensorPtr h = JUST(Minus(JUST(minimum(b1_y2, b2_y2)), JUST(maximum(b1_y1, b2_y1))));
   return mul(JUST(relu(w)), JUST(relu(h)));
 }
 
@@ -56,8 +49,8 @@ Maybe<TensorPtr> BoxHullDiagonal(const TensorPtr& b1_x1, const TensorPtr& b1_x2,
                                  const TensorPtr& b2_x1, const TensorPtr& b2_x2,
                                  const TensorPtr& b1_y1, const TensorPtr& b1_y2,
                                  const TensorPtr& b2_y1, const TensorPtr& b2_y2, double eps) {
-  const TensorPtr w = JUST(Minus(JUST(Larger(b1_x2, b2_x2)), JUST(Smaller(b1_x1, b2_x1))));
-  const TensorPtr h = JUST(Minus(JUST(Larger(b1_y2, b2_y2)), JUST(Smaller(b1_y1, b2_y1))));
+  const TensorPtr w = JUST(Minus(JUST(maximum(b1_x2, b2_x2)), JUST(minimum(b1_x1, b2_x1))));
+  const TensorPtr h = JUST(Minus(JUST(maximum(b1_y2, b2_y2)), JUST(minimum(b1_y1, b2_y1))));
   return PlusNumber(JUST(Plus(JUST(square(w)), JUST(square(h)))), eps);
 }
 
@@ -68,6 +61,14 @@ Maybe<TensorPtr> BoxCenterDistance(const TensorPtr& b1_x1, const TensorPtr& b1_x
   const TensorPtr x = JUST(Minus(JUST(Plus(b2_x1, b2_x2)), JUST(Plus(b1_x1, b1_x2))));
   const TensorPtr y = JUST(Minus(JUST(Plus(b2_y1, b2_y2)), JUST(Plus(b1_y1, b1_y2))));
   return Times(JUST(Plus(JUST(square(x)), JUST(square(y)))), 0.25);
+}
+
+Maybe<TensorPtr> CiouDiagonalAngle(const TensorPtr& w1, const TensorPtr& h1, const TensorPtr& w2,
+                                   const TensorPtr& h2, double eps) {
+  const TensorPtr first = JUST(atan(JUST(div(w1, JUST(PlusNumber(h1, eps))))));
+  const TensorPtr second = JUST(atan(JUST(div(w2, JUST(PlusNumber(h2, eps))))));
+  constexpr double kPi = 3.14159265358979323846;
+  return Times(JUST(square(JUST(Minus(second, first)))), 4.0 / (kPi * kPi));
 }
 
 Maybe<TensorTuple> CiouResult(const TensorPtr& v, const TensorPtr& iou, const TensorPtr& rho2,

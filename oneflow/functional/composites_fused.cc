@@ -112,6 +112,41 @@ Maybe<TensorPtr> FusedFastGeluMul(const TensorPtr& x, const TensorPtr& multiplie
   return mul(JUST(mul(x, gate)), multiplier);
 }
 
+Maybe<TensorPtr> FusedBiasAddGelu(const TensorPtr& a, const TensorPtr& b, int64_t axis) {
+  return gelu(JUST(bias_add(a, b, axis)));
+}
+
+namespace {
+
+Maybe<TensorPtr> Gated(const TensorPtr& hidden, const TensorPtr& gate,
+                       const std::string& activation) {
+  if (activation == "none") { return mul(hidden, gate); }
+  if (activation == "sigmoid") { return mul(hidden, JUST(sigmoid(gate))); }
+  if (activation == "relu") { return mul(hidden, JUST(relu(gate))); }
+  if (activation == "gelu") { return mul(hidden, JUST(gelu(gate))); }
+  if (activation == "fast_gelu") { return mul(hidden, JUST(fast_gelu(gate))); }
+  if (activation == "silu") { return mul(hidden, JUST(silu(gate))); }
+  return ValueError("[fused_glu] expects none, sigmoid, relu, gelu, fast_gelu or silu, got {}",
+                    activation);
+}
+
+}  // namespace
+
+Maybe<TensorPtr> FusedGlu(const TensorPtr& x, const TensorPtr& w, const TensorPtr& b,
+                          const TensorPtr& v, const TensorPtr& c, const std::string& activation) {
+  const TensorPtr hidden = JUST(linear(x, w, b));
+  if (v != nullptr) { return Gated(hidden, JUST(linear(x, v, c)), activation); }
+  const int64_t width = hidden->shape().back();
+  if (width % 2 != 0) {
+    return RuntimeError(
+        "[fused_glu] expects a weight of twice as many rows as there are results, got "
+        "{}",
+        w->shape());
+  }
+  const TensorPtr first = JUST(narrow(hidden, -1, 0, width / 2));
+  return Gated(first, JUST(narrow(hidden, -1, width / 2, width / 2)), activation);
+}
+
 Maybe<TensorPtr> FusedWeightedSum(const TensorTuple& in, const std::vector<double>& weights,
                                   double alpha) {
   if (in.empty() || in.size() != weights.size()) {

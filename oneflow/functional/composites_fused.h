@@ -37,6 +37,9 @@ Maybe<TensorPtr> FusedMatmulBiasAddReluDropout(const TensorPtr& x, const TensorT
                                                const std::vector<double>& dropout_rate_list,
                                                const GeneratorPtr& generator);
 Maybe<TensorPtr> FusedFastGeluMul(const TensorPtr& x, const TensorPtr& multiplier);
+Maybe<TensorPtr> FusedBiasAddGelu(const TensorPtr& a, const TensorPtr& b, int64_t axis);
+Maybe<TensorPtr> FusedGlu(const TensorPtr& x, const TensorPtr& w, const TensorPtr& b,
+                          const TensorPtr& v, const TensorPtr& c, const std::string& activation);
 Maybe<TensorPtr> FusedWeightedSum(const TensorTuple& in, const std::vector<double>& weights,
                                   double alpha);
 Maybe<TensorTuple> FusedSelfAttention(const TensorPtr& hidden_states, int64_t head_size,
@@ -71,6 +74,8 @@ Maybe<TensorPtr> BoxCenterDistance(const TensorPtr& b1_x1, const TensorPtr& b1_x
                                    const TensorPtr& b2_x1, const TensorPtr& b2_x2,
                                    const TensorPtr& b1_y1, const TensorPtr& b1_y2,
                                    const TensorPtr& b2_y1, const TensorPtr& b2_y2);
+Maybe<TensorPtr> CiouDiagonalAngle(const TensorPtr& w1, const TensorPtr& h1, const TensorPtr& w2,
+                                   const TensorPtr& h2, double eps);
 Maybe<TensorTuple> CiouResult(const TensorPtr& v, const TensorPtr& iou, const TensorPtr& rho2,
                               const TensorPtr& c2, double eps);
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -234,10 +235,37 @@ def stft(
     return out if x.ndim == 2 else out[0]
 
 
+def gelu_exact(x: np.ndarray) -> np.ndarray:
+    """gelu by the error function."""
+    return x * 0.5 * (1 + np.vectorize(math.erf, otypes=[float])(x / np.sqrt(2)))
+
+
+def glu_layer(
+    x: np.ndarray, w: np.ndarray, b: np.ndarray, v: Any, c: Any, activation: str
+) -> np.ndarray:
+    """A linear layer whose one half gates the other."""
+    hidden = x @ w.T + b
+    gate = x @ v.T + c if v is not None else None
+    if gate is None:
+        hidden, gate = np.split(hidden, 2, axis=-1)
+    bent = np.tanh(np.sqrt(2 / np.pi) * (gate + 0.044715 * gate**3))
+    applied = {
+        "none": gate,
+        "sigmoid": sigmoid(gate),
+        "relu": np.maximum(gate, 0),
+        "gelu": gelu_exact(gate),
+        "fast_gelu": 0.5 * gate * (1 + bent),
+        "silu": gate * sigmoid(gate),
+    }
+    return np.asarray(hidden * applied[activation])
+
+
 NAMES: dict[str, Any] = {
     "attention": attention,
     "cross": cross,
     "dot_features": dot_features,
+    "gelu_exact": gelu_exact,
+    "glu_layer": glu_layer,
     "masked_softmax": masked_softmax,
     "multi_head_attention": multi_head_attention,
     "scale_tril": scale_tril,
