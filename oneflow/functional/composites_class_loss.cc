@@ -10,6 +10,7 @@
 #include "oneflow/functional/generated/functional_creation.h"
 #include "oneflow/functional/generated/functional_ctc.h"
 #include "oneflow/functional/generated/functional_elementwise.h"
+#include "oneflow/functional/generated/functional_math.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 #include "oneflow/functional/generated/functional_softmax.h"
 #include "oneflow/functional/generated/functional_view.h"
@@ -90,6 +91,20 @@ Maybe<TensorPtr> SparseSoftmaxCrossEntropy(const TensorPtr& logits, const Tensor
   // No label is ignored.
   return JUST(softmax_loss(logits, label, nullptr, logits->ndim() - 1,
                            std::numeric_limits<int64_t>::min(), "none", 0.0))[0];
+}
+
+Maybe<TensorPtr> SparseCrossEntropy(const TensorPtr& prediction, const TensorPtr& label,
+                                    int64_t depth) {
+  if (prediction->ndim() == 0 || prediction->shape().back() != depth) {
+    return RuntimeError("[sparse_cross_entropy] expects probabilities (..., {}), got {}", depth,
+                        prediction->shape());
+  }
+  Dims flat{-1, depth};
+  const TensorPtr logs = JUST(log(JUST(reshape(prediction, flat))));
+  const TensorPtr losses =
+      JUST(nll_loss(logs, JUST(reshape(label, Dims{-1})), nullptr,
+                    std::numeric_limits<int64_t>::min(), "none"));
+  return reshape(losses, label->shape());
 }
 
 Maybe<TensorPtr> SoftmaxCrossEntropy(const TensorPtr& logits, const TensorPtr& label) {

@@ -111,10 +111,6 @@ Maybe<TensorPtr> BceWithLogitsLoss(const TensorPtr& input, const TensorPtr& targ
 
 namespace {
 
-Maybe<TensorPtr> log(const TensorPtr&) {
-  return NotImplementedError("[loss] has no second derivative by its target");
-}
-
 // The derivative of each element by x, or by t, from ops that have one. `exact` is its value.
 class PlainDerivative {
  public:

@@ -42,6 +42,8 @@ Maybe<TensorPtr> CtcLoss(const TensorPtr& log_probs, const TensorPtr& targets,
                          const TensorPtr& input_lengths, const TensorPtr& target_lengths,
                          int64_t max_target_length, int64_t blank, bool zero_infinity,
                          const std::string& reduction);
+Maybe<TensorPtr> SparseCrossEntropy(const TensorPtr& prediction, const TensorPtr& label,
+                                    int64_t depth);
 Maybe<TensorPtr> SoftmaxCrossEntropy(const TensorPtr& logits, const TensorPtr& label);
 Maybe<TensorPtr> SoftmaxLossGrad(const TensorPtr& grad, const TensorPtr& input,
                                  const TensorPtr& target, const TensorPtr& weight,

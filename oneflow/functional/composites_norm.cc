@@ -7,6 +7,7 @@
 #include "oneflow/functional/generated/functional_creation.h"
 #include "oneflow/functional/generated/functional_elementwise.h"
 #include "oneflow/functional/generated/functional_math.h"
+#include "oneflow/functional/generated/functional_mixture.h"
 #include "oneflow/functional/generated/functional_norm.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 #include "oneflow/functional/generated/functional_view.h"
@@ -101,6 +102,14 @@ Maybe<TensorPtr> RmsNorm(const TensorPtr& x, const TensorPtr& weight, const Dims
 Maybe<TensorPtr> RmsLayerNorm(const TensorPtr& hidden_states, const TensorPtr& weight,
                               double variance_epsilon) {
   return RmsNorm(hidden_states, weight, weight->shape(), variance_epsilon);
+}
+
+Maybe<TensorPtr> L2Normalize(const TensorPtr& input, int64_t axis, double epsilon) {
+  JUST(CheckFloatingInput("l2_normalize", input));
+  const auto dim = static_cast<int64_t>(JUST(WrapDim("l2_normalize", axis, input->ndim())));
+  if (input->ndim() == 0) { return RuntimeError("[l2_normalize] expects vectors, got shape ()"); }
+  const TensorPtr squares = JUST(sum(JUST(mul(input, input)), Dims{dim}, true));
+  return div(input, JUST(sqrt(JUST(clamp_min(squares, Scalar(epsilon))))));
 }
 
 // ---- group norm ---------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ Maybe<TensorPtr> RmsNorm(const TensorPtr& x, const TensorPtr& weight, const Dims
 Maybe<TensorPtr> RmsLayerNorm(const TensorPtr& hidden_states, const TensorPtr& weight,
                               double variance_epsilon);
 
+Maybe<TensorPtr> L2Normalize(const TensorPtr& input, int64_t axis, double epsilon);
+
 Maybe<TensorPtr> Normalization(const TensorPtr& x, const TensorPtr& moving_mean,
                                const TensorPtr& moving_variance, const TensorPtr& gamma,
                                const TensorPtr& beta, int64_t axis, double epsilon, double momentum,

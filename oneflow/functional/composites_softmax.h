@@ -2,7 +2,10 @@
 #ifndef ONEFLOW_FUNCTIONAL_COMPOSITES_SOFTMAX_H_
 #define ONEFLOW_FUNCTIONAL_COMPOSITES_SOFTMAX_H_
 
+#include <optional>
+
 #include "oneflow/common/maybe.h"
+#include "oneflow/core/generator.h"
 #include "oneflow/tensor/tensor.h"
 
 namespace oneflow::functional::composites {
@@ -12,6 +15,9 @@ Maybe<TensorPtr> SoftmaxBackwardOutGrad(const TensorPtr& dy, const TensorPtr& gr
 Maybe<TensorPtr> LogSoftmaxBackwardGrad(const TensorPtr& dy, const TensorPtr& out, int64_t dim);
 Maybe<TensorPtr> LogSoftmaxBackwardOutGrad(const TensorPtr& dy, const TensorPtr& grad,
                                            const TensorPtr& out, int64_t dim);
+
+Maybe<TensorPtr> GumbelSoftmax(const TensorPtr& x, double tau, std::optional<int64_t> dim,
+                               bool hard, const GeneratorPtr& generator);
 
 }  // namespace oneflow::functional::composites
 

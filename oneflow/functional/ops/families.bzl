@@ -54,6 +54,7 @@ FAMILIES = [
     "softmax",
     "special",
     "statistics",
+    "sync_norm",
     "upsample",
     "view",
     "vision",

@@ -242,3 +242,46 @@ def test_renormalisation_that_fails_changes_nothing() -> None:
     table = flow.tensor([[3.0, 4.0]])
     with pytest.raises(IndexError, match="got 1"):
         _C.embedding_renorm_(table, flow.tensor([0, 1]), 1.0).numpy()
+
+
+# ---- gumbel softmax -----------------------------------------------------------------------------
+
+
+def test_gumbel_softmax_draws_each_class_as_often_as_its_probability() -> None:
+    logits = np.log(np.array([0.2, 0.3, 0.5]))
+    rows = flow.tensor(np.broadcast_to(logits, (20000, 3)).copy())
+    drawn = _C.gumbel_softmax(rows, 0.5, 1, hard=True).numpy()
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    assert (drawn.sum(1) == 1).all()
+    assert np.abs(drawn.mean(0) - [0.2, 0.3, 0.5]).max() < 5 * np.sqrt(0.25 / 20000)
+
+
+def test_gumbel_softmax_has_the_gradient_of_the_soft_draw() -> None:
+    x = flow.tensor(floats(4, 3), requires_grad=True)
+    source = flow.Generator()
+    weights = flow.tensor(floats(4, 3, seed=1))
+    grads = []
+    for hard in (False, True):
+        source.manual_seed(3)
+        x.grad = None
+        (_C.gumbel_softmax(x, 0.7, 1, hard, source) * weights).sum().backward()
+        assert x.grad is not None
+        grads.append(x.grad.numpy().copy())
+    np.testing.assert_allclose(grads[0], grads[1], atol=1e-12)
+
+
+# ---- synchronised batch norm --------------------------------------------------------------------
+
+
+def test_running_statistics_of_several_processes_are_those_of_all_their_data() -> None:
+    x = floats(10, 3)
+    parts = [x[:4], x[4:]]
+    moments = [_C.batch_norm_stats(flow.tensor(p), 1, 0.1) for p in parts]
+    stack = [np.stack([m[i].numpy() for m in moments]) for i in (0, 1)]
+    mean, var = flow.tensor(np.zeros(3)), flow.tensor(np.ones(3))
+    counts = flow.tensor([4.0, 6.0])
+    _C.batch_norm_gather_stats_with_counts(
+        flow.tensor(x), flow.tensor(stack[0]), flow.tensor(stack[1]), mean, var, 0.5, 0.1, counts
+    )
+    np.testing.assert_allclose(mean.numpy(), 0.5 * x.mean(0))
+    np.testing.assert_allclose(var.numpy(), 0.5 + 0.5 * x.var(0, ddof=1))
