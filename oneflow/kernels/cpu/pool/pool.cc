@@ -388,7 +388,13 @@ template <Job job, bool kAdaptive>
 double Cost(const KernelCall& call) {
   double bytes = BytesOf(call.inputs[0]) + BytesOf(call.outputs[0]);
   if (job == Job::kMax) { bytes += BytesOf(call.outputs[1]); }
-  double each = 0.5 * static_cast<double>(call.inputs[0].Count() + call.outputs[0].Count());
+  const auto elements = static_cast<double>(call.inputs[0].Count() + call.outputs[0].Count());
+  // A plane's average is a sum of what lies side by side, and its gradient a fill.
+  const ArrayView& pooled = job == Job::kAverageGrad ? call.inputs[0] : call.outputs[0];
+  const bool global = kAdaptive && job != Job::kMax && pooled.ndim > 2 &&
+                      pooled.Count() == pooled.shape[0] * pooled.shape[1];
+  if (global) { return 100.0 + MemoryCostNs(bytes) + 0.03 * elements; }
+  double each = 0.5 * elements;
   if (!kAdaptive) {
     const auto& attrs = call.GetAttrs<PoolAttrs>();
     for (int d = 0; d + 1 < attrs.kernel.count; ++d) {
