@@ -171,6 +171,44 @@ def batch_matmul(
     transpose_b: bool = False,
     alpha: float = 1.0,
 ) -> Tensor: ...
+def batch_norm_backward_elemt(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    weight: Tensor,
+    sum_dy: Tensor,
+    sum_dy_xmu: Tensor,
+    count: Tensor,
+    axis: int,
+) -> Tensor: ...
+def batch_norm_backward_reduce(
+    grad_out: Tensor,
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    axis: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]: ...
+def batch_norm_elemt(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    axis: int,
+    eps: float,
+) -> Tensor: ...
+def batch_norm_gather_stats_with_counts(
+    input: Tensor,
+    mean: Tensor,
+    invstd: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float,
+    eps: float,
+    counts: Tensor,
+) -> tuple[Tensor, Tensor]: ...
+def batch_norm_stats(input: Tensor, axis: int, eps: float) -> tuple[Tensor, Tensor]: ...
 @overload
 def bernoulli(
     input: Tensor,
@@ -628,6 +666,7 @@ def fused_bias_add_dropout(
     axis: int,
     generator: Generator | None = None,
 ) -> Tensor: ...
+def fused_bias_add_gelu(a: Tensor, b: Tensor, *, axis: int) -> Tensor: ...
 def fused_bias_add_scale_mask_softmax_dropout(
     x: Tensor,
     bias: Tensor,
@@ -674,6 +713,13 @@ def fused_get_center_dist(
     b2_y1: Tensor,
     b2_y2: Tensor,
 ) -> Tensor: ...
+def fused_get_ciou_diagonal_angle(
+    w1: Tensor,
+    h1: Tensor,
+    w2: Tensor,
+    h2: Tensor,
+    eps: float,
+) -> Tensor: ...
 def fused_get_ciou_result(
     v: Tensor,
     iou: Tensor,
@@ -709,6 +755,14 @@ def fused_get_iou(
     h2: Tensor,
     inter: Tensor,
     eps: float,
+) -> Tensor: ...
+def fused_glu(
+    x: Tensor,
+    w: Tensor,
+    b: Tensor,
+    v: Tensor | None = None,
+    c: Tensor | None = None,
+    activation: str = "none",
 ) -> Tensor: ...
 def fused_matmul_bias(
     x: Tensor,
@@ -883,6 +937,13 @@ def gt(input: Number, other: Tensor) -> Tensor: ...
 def gt_(input: Tensor, other: Tensor) -> Tensor: ...
 @overload
 def gt_(input: Tensor, other: Number) -> Tensor: ...
+def gumbel_softmax(
+    x: Tensor,
+    tau: float = 1.0,
+    dim: int | None = None,
+    hard: bool = False,
+    generator: Generator | None = None,
+) -> Tensor: ...
 def hardshrink(input: Tensor, *, lambd: float = 0.5, inplace: bool = False) -> Tensor: ...
 def hardshrink_backward(grad: Tensor, input: Tensor, lambd: float) -> Tensor: ...
 def hardshrink_by(input: Tensor, lambd: float) -> Tensor: ...
@@ -969,6 +1030,7 @@ def kl_div_loss(
 ) -> Tensor: ...
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices: ...
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor: ...
+def l2_normalize(input: Tensor, axis: int = 0, epsilon: float = 1e-12) -> Tensor: ...
 @overload
 def layer_norm(
     x: Tensor,
@@ -1889,6 +1951,7 @@ def sort(
     descending: bool = False,
     stable: bool = False,
 ) -> ValuesIndices: ...
+def sparse_cross_entropy(prediction: Tensor, label: Tensor, depth: int) -> Tensor: ...
 def sparse_softmax_cross_entropy(logits: Tensor, label: Tensor) -> Tensor: ...
 @overload
 def split(input: Tensor, split_size_or_sections: int, dim: int = 0) -> tuple[Tensor, ...]: ...
