@@ -18,7 +18,8 @@ from oneflow import _oneflow_internal
 
 _C = _oneflow_internal._C
 Tensor = _oneflow_internal.Tensor
-# What needs no look inside: a size, or one int.
+# What needs no look inside: sizes, or ints.
+_INTS = frozenset((int,))
 _SIZES = frozenset((int, _oneflow_internal.Size))
 
 
@@ -26,6 +27,8 @@ def sizes_of(caller: str, size: tuple[Any, ...]) -> tuple[int, ...]:
     """The size that `f(2, 3)` or `f((2, 3))` asks for; TypeError in the name of `caller`."""
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
+    if _INTS.issuperset(map(type, size)):
+        return size
     for value in size:
         if isinstance(value, (bool, float)) or not hasattr(value, "__index__"):
             raise TypeError(f"[{caller}] expects a size of integers, got {value!r} in {size!r}")
@@ -75,6 +78,8 @@ def empty(
     """
     if len(size) == 1 and type(size[0]) in _SIZES:
         made = _C.empty(size[0], dtype=dtype, device=device)
+    elif size and _INTS.issuperset(map(type, size)):
+        made = _C.empty(*size, dtype=dtype, device=device)
     else:
         made = _C.empty(sizes_of("empty", size), dtype=dtype, device=device)
     if requires_grad or placement is not None or sbp is not None:
@@ -108,12 +113,14 @@ def full(
         >>> flow.full((2,), 1.5)
         tensor([1.5000, 1.5000], dtype=oneflow.float32)
     """
-    sizes = sizes_of("full", (size,))
+    sizes = size if type(size) in _SIZES else sizes_of("full", (size,))
     if isinstance(fill_value, Tensor):
         dtype = fill_value.dtype if dtype is None else dtype
         fill_value = fill_value.item()
     made = _C.full(sizes, fill_value, dtype=dtype, device=device)
-    return placed(made, requires_grad, placement, sbp)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def zeros(
@@ -134,6 +141,8 @@ def zeros(
     """
     if len(size) == 1 and type(size[0]) in _SIZES:
         made = _C.zeros(size[0], dtype=dtype, device=device)
+    elif size and _INTS.issuperset(map(type, size)):
+        made = _C.zeros(*size, dtype=dtype, device=device)
     else:
         made = _C.zeros(sizes_of("zeros", size), dtype=dtype, device=device)
     if requires_grad or placement is not None or sbp is not None:
@@ -158,6 +167,8 @@ def ones(
     """
     if len(size) == 1 and type(size[0]) in _SIZES:
         made = _C.ones(size[0], dtype=dtype, device=device)
+    elif size and _INTS.issuperset(map(type, size)):
+        made = _C.ones(*size, dtype=dtype, device=device)
     else:
         made = _C.ones(sizes_of("ones", size), dtype=dtype, device=device)
     if requires_grad or placement is not None or sbp is not None:
@@ -485,7 +496,9 @@ def eye(
     """
     rows, columns = sizes_of("eye", (n, n if m is None else m))
     made = _C.eye(rows, columns, dtype=dtype, device=device)
-    return placed(made, requires_grad, placement, sbp)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:

@@ -48,9 +48,11 @@ def rand(
         >>> bool(x.numpy().min() >= 0), bool(x.numpy().max() < 1)
         (True, True)
     """
-    sizes = sizes_of("rand", _size("rand", size, also))
+    sizes = sizes_of("rand", _size("rand", size, also) if also else size)
     made = _C.rand(sizes, dtype=dtype, device=device, generator=generator)
-    return placed(made, requires_grad, placement, sbp)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def randn(
@@ -76,9 +78,11 @@ def randn(
         >>> flow.randn(2, 3).shape
         oneflow.Size([2, 3])
     """
-    sizes = sizes_of("randn", _size("randn", size, also))
+    sizes = sizes_of("randn", _size("randn", size, also) if also else size)
     made = _C.randn(sizes, dtype=dtype, device=device, generator=generator)
-    return placed(made, requires_grad, placement, sbp)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
 
 
 def rand_like(
