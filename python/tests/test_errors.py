@@ -136,8 +136,8 @@ BAD: list[tuple[Any, Any, str]] = [
     (lambda: loose.ones(2) + "a", TypeError, ""),
     (lambda: loose.ones(2) + loose.ones(3), RuntimeError, "add"),
     (lambda: loose.ones(2) == loose.ones(3), RuntimeError, "eq"),
-    (lambda: loose.ones(2) != loose.ones(3), RuntimeError, "eq"),
-    (lambda: loose.ones(2) != np.ones(3), RuntimeError, "eq"),
+    (lambda: loose.ones(2) != loose.ones(3), RuntimeError, "ne"),
+    (lambda: loose.ones(2) != np.ones(3), RuntimeError, "ne"),
     (lambda: loose.ones(2) @ 3, TypeError, ""),
     (lambda: loose.numel(3), AttributeError, ""),
     # Initial values.

@@ -107,17 +107,6 @@ def contiguous_(self: Any) -> Any:
     return self
 
 
-def nms(self: Any, scores: Any, iou_threshold: float) -> Any:
-    """The same as `oneflow.nms(boxes, scores, iou_threshold)`.
-
-    Example:
-        >>> import oneflow as flow
-        >>> flow.tensor([[0.0, 0, 1, 1]]).nms(flow.tensor([0.5]), 0.5).tolist()
-        [0]
-    """
-    return _C.nms(self, scores, iou_threshold)
-
-
 def setstate(self: Any, state: dict[str, Any]) -> None:
     """What `pickle` calls for the attributes that a program gave a tensor."""
     self.__dict__.update(state)
@@ -153,7 +142,6 @@ def methods() -> dict[str, Any]:
         "pin_memory": pin_memory,
         "is_pinned": is_pinned,
         "contiguous_": contiguous_,
-        "nms": nms,
         "is_lazy": property(lambda self: False, doc="Whether it has no value yet, in a graph."),
         "is_eager": property(lambda self: True, doc="Whether it is computed as it is asked for."),
         **{name: _by_init(name) for name in by_init},
