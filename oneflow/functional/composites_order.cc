@@ -22,9 +22,11 @@ Maybe<TensorPtr> CumprodBackward(const TensorPtr& dy, const TensorPtr& input, co
   const TensorPtr before = JUST(Mask(seen, 0, dtype));
   const TensorPtr behind = JUST(Mask(seen, 1, dtype));  // and the first zero itself
   const TensorPtr first = JUST(mul(zero, behind));
-  const TensorPtr divisor = JUST(add(input, zero));
+  const TensorPtr divisor =
+      JUST(where_scalar_x(JUST(scalar_eq(input, Scalar(0))), Scalar(1), input));
   const TensorPtr whole = JUST(div(JUST(cumsum_reversed(JUST(mul(dy, out)), dim)), divisor));
-  const TensorPtr others = JUST(cumprod(JUST(add(input, first)), dim));
+  const TensorPtr others = JUST(
+      cumprod(JUST(where_scalar_x(JUST(cast(first, DataType::kBool)), Scalar(1), input)), dim));
   const TensorPtr without = JUST(cumsum_reversed(JUST(mul(dy, others)), dim));
   const TensorPtr dx = JUST(add(JUST(mul(before, whole)), JUST(mul(first, without))));
   if (!GradModeEnabled()) { return dx; }

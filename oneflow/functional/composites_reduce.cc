@@ -103,6 +103,30 @@ Maybe<TensorPtr> LogsumexpBackward(const TensorPtr& dy, const TensorPtr& input,
   return mul(JUST(Kept(dy, shape, dims, keepdim)), share);
 }
 
+// Where an element is 0 and no other is, the gradient is the product of the others; with two zeros
+// it is 0, but its derivative for the other zero is not.
+Maybe<TensorPtr> ProdBackward(const TensorPtr& dy, const TensorPtr& input, const TensorPtr& out,
+                              const Dims& dims, bool keepdim) {
+  const Dims& shape = input->shape();
+  const DataType dtype = input->dtype();
+  const TensorPtr is_zero = JUST(scalar_eq(input, Scalar(0)));
+  const TensorPtr zero = JUST(cast(is_zero, dtype));
+  const TensorPtr count = JUST(sum(zero, dims, /*keepdim=*/true));
+  const TensorPtr divisor = JUST(where_scalar_x(is_zero, Scalar(1), input));
+  const TensorPtr others = JUST(prod(divisor, dims, /*keepdim=*/true));
+  const TensorPtr of_one = JUST(mul(others, JUST(cast(JUST(scalar_eq(count, Scalar(1))), dtype))));
+  TensorPtr at_zero = of_one;
+  if (GradModeEnabled()) {
+    const TensorPtr zeros = JUST(mul(input, zero));
+    const TensorPtr another = JUST(sub(JUST(sum(zeros, dims, /*keepdim=*/true)), zeros));
+    const TensorPtr of_two =
+        JUST(mul(others, JUST(cast(JUST(scalar_eq(count, Scalar(2))), dtype))));
+    at_zero = JUST(add(of_one, JUST(mul(of_two, another))));
+  }
+  const TensorPtr elsewhere = JUST(div(JUST(Kept(out, shape, dims, keepdim)), divisor));
+  return mul(JUST(Kept(dy, shape, dims, keepdim)), JUST(where(is_zero, at_zero, elsewhere)));
+}
+
 Maybe<TensorPtr> ReduceSumLike(const TensorPtr& input, const TensorPtr& like, const Dims& axis) {
   if (input->dtype() != like->dtype()) {
     return TypeError(

@@ -25,9 +25,29 @@ Maybe<TensorPtr> StdBackward(const TensorPtr& dy, const TensorPtr& input, const 
 Maybe<TensorPtr> LogsumexpBackward(const TensorPtr& dy, const TensorPtr& input,
                                    const TensorPtr& out, const Dims& dims, bool keepdim);
 
+Maybe<TensorPtr> ProdBackward(const TensorPtr& dy, const TensorPtr& input, const TensorPtr& out,
+                              const Dims& dims, bool keepdim);
+
 Maybe<TensorPtr> ReduceSumLike(const TensorPtr& input, const TensorPtr& like, const Dims& axis);
 
+// composites_vector_norm.cc
+Maybe<TensorPtr> VectorNormBackward(const TensorPtr& dy, const TensorPtr& input,
+                                    const TensorPtr& out, double ord, const Dims& dims,
+                                    bool keepdim);
+Maybe<TensorPtr> MatrixNorm(const TensorPtr& input, Scalar ord, const Dims& dim, bool keepdim,
+                            OptDtype dtype);
+Maybe<TensorPtr> MatrixNormByName(const TensorPtr& input, const std::string& ord, const Dims& dim,
+                                  bool keepdim, OptDtype dtype);
+Maybe<TensorPtr> Norm(const TensorPtr& input, const std::optional<Scalar>& ord,
+                      const std::optional<Dims>& dim, bool keepdim, OptDtype dtype, bool for_norm);
+Maybe<TensorPtr> NormByName(const TensorPtr& input, const std::string& ord,
+                            const std::optional<Dims>& dim, bool keepdim, OptDtype dtype);
+
 // composites_ranks.cc
+Maybe<TensorPtr> Quantile(const TensorPtr& input, Scalar q, std::optional<int64_t> dim,
+                          bool keepdim, const std::string& interpolation);
+Maybe<TensorPtr> Quantiles(const TensorPtr& input, const TensorPtr& q, std::optional<int64_t> dim,
+                           bool keepdim, const std::string& interpolation);
 Maybe<TensorPtr> Unique(const TensorPtr& input, bool sorted, DataType dtype);
 Maybe<TensorChoice> UniqueWithCounts(const TensorPtr& input, bool sorted, bool return_inverse,
                                      bool return_counts, DataType dtype);

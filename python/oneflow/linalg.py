@@ -1,4 +1,4 @@
-"""Linear algebra: inverses, diagonals, cross products.
+"""Linear algebra: inverses, diagonals, cross products, norms.
 
 Source: the names follow OneFlow's oneflow.linalg, which follows PyTorch's.
 """
@@ -11,7 +11,12 @@ from oneflow import _oneflow_internal
 
 _C = _oneflow_internal._C
 
-__all__ = ["cross", "diagonal", "inv"]
+__all__ = ["cross", "diagonal", "inv", "matrix_norm", "norm", "vector_norm"]
+
+# Of vectors, of matrices, or of either as the number of dims says: see `help(oneflow._C.norm)`.
+matrix_norm = _C.matrix_norm
+norm = _C.norm
+vector_norm = _C.vector_norm
 
 
 def inv(self: Any) -> Any:

@@ -56,6 +56,7 @@ FAMILIES = [
     "statistics",
     "sync_norm",
     "upsample",
+    "vector_norm",
     "view",
     "vision",
 ]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.framework import comparison, creation, global_tensor, tensor_more
+from oneflow.framework import comparison, creation, global_tensor, norms, tensor_more
 from oneflow.framework.dtype import DTYPES, is_floating_point
 from oneflow.framework.tensor_str import tensor_repr
 from oneflow.framework.type_tensor import dtype_of_type
@@ -18,7 +18,8 @@ Tensor = _oneflow_internal.Tensor
 # formulas call them.
 _INTERNAL_OPS = frozenset(
     ("copy", "cross_entropy", "linear", "nll_loss", "multi_tensor_norm",
-     "sum_to_shape", "throw_error", "throw_error_in_backward")
+     "matrix_norm", "sqrt_square_sum", "sum_to_shape", "throw_error", "throw_error_in_backward",
+     "vector_norm")
 )  # fmt: skip
 
 
@@ -366,7 +367,7 @@ def register_methods() -> None:
         "__deepcopy__": deepcopy, "__reduce_ex__": reduce_, "to": to, "clone": clone, "cpu": cpu,
         "cuda": cuda, "type_as": type_as, "type": type_,
         "new_tensor": new_tensor, "copy_": copy_,
-        "is_floating_point": is_floating_point,
+        "is_floating_point": is_floating_point, "norm": norms.norm,
         "is_nonzero": is_nonzero, "allclose": comparison.allclose, "equal": comparison.equal,
     }  # fmt: skip
     for maker in (creation.empty, creation.full, creation.ones, creation.zeros):

@@ -11,8 +11,10 @@ import numpy as np
 def along(function: Callable[..., np.ndarray], x: np.ndarray, dim: int) -> np.ndarray:
     """A cumulative function of numpy; integers and bool become int64."""
     wide = x if x.dtype.kind == "f" else x.astype(np.int64)
-    return function(wide.reshape(-1), axis=0).reshape(x.shape) if x.ndim == 0 else function(
-        wide, axis=dim
+    return (
+        function(wide.reshape(-1), axis=0).reshape(x.shape)
+        if x.ndim == 0
+        else function(wide, axis=dim)
     )
 
 
