@@ -145,7 +145,9 @@ class Path {
       for (int64_t c = 0; c < classes; ++c) {
         const double log_prob = LogProb(t, c);
         const double part = posterior[At(c)];
-        const double share = part == kNever ? 0.0 : std::exp(part + loss - log_prob);
+        // Where no path fits, the gradient is NaN, as the loss is infinite.
+        const bool none = part == kNever && !std::isinf(loss);
+        const double share = none ? 0.0 : std::exp(part + loss - log_prob);
         to[c] = static_cast<T>(g * (std::exp(log_prob) - share));
       }
     }
