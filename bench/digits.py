@@ -1,4 +1,4 @@
-"""The training step of a perceptron on digits against PyTorch's: `tools/bazel run //bench:digits`."""
+"""A training step of a perceptron against PyTorch's: `tools/bazel run //bench:digits`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The training of a perceptron on digits in numpy and float64: the answer that each library must give.
+"""The training of a perceptron in numpy and float64: the answer that each library must give.
 
 A perceptron with ReLU, softmax cross-entropy, stochastic gradient descent with momentum:
 v <- momentum v + gradient, w <- w - rate v.

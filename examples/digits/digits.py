@@ -4,9 +4,9 @@
     tools/bazel run //examples:digits -- --predict digits.of   names the held-out digits
 
 The data are scikit-learn's: 1,797 scans of 8 x 8 pixels, which its wheel brings. A quarter is held
-out. The network has two convolutions and two linear layers, with dropout; AdamW trains it in batches
-of 32, with a learning rate that falls along a cosine. In training each digit is shifted by up to one
-pixel, at random.
+out. The network has two convolutions and two linear layers, with dropout; AdamW trains it in
+batches of 32, with a learning rate that falls along a cosine. In training each digit is shifted by
+up to one pixel, at random.
 """
 
 from __future__ import annotations

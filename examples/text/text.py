@@ -1,12 +1,12 @@
 """Trains a character language model on English text, and writes with it.
 
-    tools/bazel run //examples:text                        trains; leaves text.of and prints a sample
-    tools/bazel run //examples:text -- --write text.of     writes with what was saved
+    tools/bazel run //examples:text                      trains; leaves text.of, prints a sample
+    tools/bazel run //examples:text -- --write text.of   writes with what was saved
 
 The text is the reference of the Python language, which comes with Python itself (pydoc_data, about
 half a million characters). An LSTM reads windows of 64 characters and names the next one at each
-place. The last tenth of the text is held out. A loss is the mean of -ln p, in nats for each character;
-guessing among 96 characters gives 4.56, counting how often each occurs about 3.2.
+place. The last tenth of the text is held out. A loss is the mean of -ln p, in nats for each
+character; guessing among 96 characters gives 4.56, counting how often each occurs about 3.2.
 """
 
 from __future__ import annotations
@@ -101,7 +101,9 @@ def train(writer: Writer, letters: Any, steps: int, lr: float, seed: int) -> lis
         losses.append(loss.item())
         if not math.isfinite(losses[-1]):
             progress.close()
-            raise UserError(f"the loss of step {step} is {losses[-1]}: try a smaller --lr than {lr:g}")
+            raise UserError(
+                f"the loss of step {step} is {losses[-1]}: try a smaller --lr than {lr:g}"
+            )
         progress.step(step, f"step {step} of {steps}, loss {losses[-1]:.3f}")
         if step == 1 or step % 100 == 0 or step == steps:
             mean = sum(losses[-100:]) / len(losses[-100:])

@@ -101,9 +101,8 @@ Maybe<TensorPtr> SparseCrossEntropy(const TensorPtr& prediction, const TensorPtr
   }
   Dims flat{-1, depth};
   const TensorPtr logs = JUST(log(JUST(reshape(prediction, flat))));
-  const TensorPtr losses =
-      JUST(nll_loss(logs, JUST(reshape(label, Dims{-1})), nullptr,
-                    std::numeric_limits<int64_t>::min(), "none"));
+  const TensorPtr losses = JUST(nll_loss(logs, JUST(reshape(label, Dims{-1})), nullptr,
+                                         std::numeric_limits<int64_t>::min(), "none"));
   return reshape(losses, label->shape());
 }
 

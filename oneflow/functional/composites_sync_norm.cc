@@ -53,9 +53,10 @@ Maybe<TensorTuple> BatchNormGatherStats(const TensorPtr& input, const TensorPtr&
                                         const TensorPtr& counts) {
   if (mean->ndim() != 2 || invstd->shape() != mean->shape() ||
       counts->shape() != Dims{mean->shape()[0]}) {
-    return RuntimeError("[batch_norm_gather_stats_with_counts] expects means and invstds (W, C), and "
-                        "counts (W,), got {}, {} and {}",
-                        mean->shape(), invstd->shape(), counts->shape());
+    return RuntimeError(
+        "[batch_norm_gather_stats_with_counts] expects means and invstds (W, C), and "
+        "counts (W,), got {}, {} and {}",
+        mean->shape(), invstd->shape(), counts->shape());
   }
   const ScopedGradMode no_grad(false);
   const TensorPtr n = JUST(unsqueeze(JUST(to_dtype(counts, mean->dtype())), 1));

@@ -447,7 +447,9 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
   if (NeedsNode(op, o.tensors, o.count)) {
     const auto node = MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs);
     Attach(op, node, outputs);
-    if (__builtin_expect(saved_tensor_hooks != nullptr, 0)) { JUST(node->Pack(saved_tensor_hooks)); }
+    if (__builtin_expect(saved_tensor_hooks != nullptr, 0)) {
+      JUST(node->Pack(saved_tensor_hooks));
+    }
     if (__builtin_expect(ChecksForward(), 0)) {
       return CheckForwardNan(def.name, o.tensors, o.count, outputs, def.num_outputs);
     }

@@ -55,7 +55,8 @@ void OpNode::SaveOutputs(const TensorPtr* outputs) {
   for (int i = 0; i < op_->def->num_outputs; ++i) {
     if ((needed >> i & 1) == 0) { continue; }
     outputs_.resize(static_cast<size_t>(op_->def->num_outputs));
-    outputs_[static_cast<size_t>(i)] = {outputs[i]->Alias(), outputs[i]->storage()->version(), nullptr};
+    outputs_[static_cast<size_t>(i)] = {outputs[i]->Alias(), outputs[i]->storage()->version(),
+                                        nullptr};
   }
 }
 

@@ -112,8 +112,8 @@ from oneflow.framework.generator import (  # noqa: E402
     seed,
     set_rng_state,
 )
-from oneflow.framework.products import einsum, tensordot  # noqa: E402
 from oneflow.framework.norms import norm  # noqa: E402
+from oneflow.framework.products import einsum, tensordot  # noqa: E402
 from oneflow.framework.random import (  # noqa: E402
     normal,
     rand,

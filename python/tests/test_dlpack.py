@@ -130,7 +130,8 @@ def test_what_is_refused() -> None:
     with raises(TypeError, "from_dlpack", "list"):
         flow.from_dlpack([1])
     with raises(TypeError, "to_dlpack", "int"):
-        flow.to_dlpack(1)
+        loose: Any = flow
+        loose.to_dlpack(1)
     capsule = flow.to_dlpack(flow.ones(2))
     flow.from_dlpack(capsule)
     with raises(RuntimeError, "nobody has used"):

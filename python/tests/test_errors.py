@@ -153,7 +153,7 @@ BAD: list[tuple[Any, Any, str]] = [
         ValueError,
         "name of an act",
     ),
-    (lambda: init.kaiming_normal_(loose.ones(2, 2), a="x"), ValueError, "number as slope"),
+    (lambda: loose.nn.init.kaiming_normal_(loose.ones(2, 2), a="x"), ValueError, "number as slope"),
     # Threads, GPUs.
     (lambda: loose.set_num_threads(0), ValueError, "1 or more, got 0"),
     (lambda: loose.set_num_threads("a"), TypeError, ""),

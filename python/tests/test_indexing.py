@@ -104,7 +104,8 @@ def keys(seed: int) -> Iterator[Any]:
             if kind == 0:
                 key.append(int(rng.integers(-size, size)))
             elif kind == 1:
-                key.append(slice(*rng.integers(-size, size, 2).tolist(), int(rng.integers(1, 3))))
+                first, last = rng.integers(-size, size, 2).tolist()
+                key.append(slice(first, last, int(rng.integers(1, 3))))
             elif kind == 2 and rng.integers(3) == 0:
                 key += [None, slice(None)]
             else:

@@ -84,7 +84,7 @@ def test_default_dtype() -> None:
                 flow.linspace(0, 1, 2), flow.arange(0.5, 2), flow.hann_window(3)]  # fmt: skip
         assert [x.dtype for x in made] == [flow.float64] * len(made)
         assert flow.tensor([1]).dtype == flow.int64
-        assert flow.tensor(np.float32([1])).dtype == flow.float32
+        assert flow.tensor(np.array([1], np.float32)).dtype == flow.float32
     finally:
         flow.set_default_dtype(flow.float32)
 
@@ -104,7 +104,7 @@ def test_pickling_of_all_dtypes() -> None:
     for dtype in flow.dtypes():
         x = flow.tensor([0, 1], dtype=dtype)
         loose.x = x
-        x.note = "kept"
+        setattr(x, "note", "kept")  # noqa: B010
         again = pickle.loads(pickle.dumps(x))
         assert again.dtype == dtype and again.tolist() == x.tolist() and again.note == "kept"
 

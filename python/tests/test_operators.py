@@ -107,7 +107,8 @@ def test_powers() -> None:
     with pytest.raises(RuntimeError, match="negative power"):
         i**-1
     with pytest.raises(TypeError):
-        pow(x, 2, 3)
+        operands: Any = (x, 2, 3)
+        pow(*operands)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_powers() -> None:
 def test_in_place(op: Binary) -> None:
     for other in (2, 0.5, Y):
         x = flow.tensor(X)
-        want = op(X.copy(), np.float32(other) if np.isscalar(other) else other)
+        want = op(X.copy(), other if isinstance(other, np.ndarray) else np.float32(other))
         given = flow.tensor(other) if isinstance(other, np.ndarray) else other
         changed = op(x, given)
         assert changed is x
@@ -156,11 +157,12 @@ def test_what_is_no_number() -> None:
     x = flow.tensor(X)
     assert (x == None) is False  # noqa: E711
     assert (x != "x") is True
+    nothing: Any = (None, x)
     for op in (operator.lt, operator.add, operator.and_, operator.mod):
         with pytest.raises(TypeError):
             op(x, "x")
         with pytest.raises(TypeError):
-            op(None, x)
+            op(*nothing)
 
 
 def test_division_by_zero() -> None:

@@ -23,8 +23,9 @@ class PyPackedTensor : public PackedTensor {
     PyRef result = PyRef::Steal(CallPython(PyObject_CallOneArg, unpack_.get(), object_.get()));
     if (!result) { return TakePythonError(); }
     if (!IsTensor(result.get())) {
-      return TypeError("[saved_tensors_hooks] unpack_hook should return a Tensor, but got `{}` instead",
-                       Py_TYPE(result.get())->tp_name);
+      return TypeError(
+          "[saved_tensors_hooks] unpack_hook should return a Tensor, but got `{}` instead",
+          Py_TYPE(result.get())->tp_name);
     }
     return TensorValue(result.get());
   }
@@ -63,7 +64,9 @@ thread_local std::vector<std::unique_ptr<PyHooks>> stack;
 PyObject* Push(PyObject*, PyObject* args) {
   PyObject* pack = nullptr;
   PyObject* unpack = nullptr;
-  if (PyArg_ParseTuple(args, "OO:push_saved_tensors_hooks", &pack, &unpack) == 0) { return nullptr; }
+  if (PyArg_ParseTuple(args, "OO:push_saved_tensors_hooks", &pack, &unpack) == 0) {
+    return nullptr;
+  }
   if (PyCallable_Check(pack) == 0 || PyCallable_Check(unpack) == 0) {
     PyErr_Format(PyExc_TypeError, "[saved_tensors_hooks] expects two functions, got %s and %s",
                  Py_TYPE(pack)->tp_name, Py_TYPE(unpack)->tp_name);

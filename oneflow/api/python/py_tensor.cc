@@ -244,7 +244,8 @@ bool InitTensor(PyObject* module) {
   tensor_type = MakeTensorType();
   if (tensor_type == nullptr) { return false; }
   return AddMethods(tensor_type, kGeneratedMethods) && AddMethods(tensor_type, kDataMethods) &&
-         AddMethods(tensor_type, kAutogradMethods) && AddMethods(tensor_type, kDlpackMethods) && DeferNumpy(tensor_type) &&
+         AddMethods(tensor_type, kAutogradMethods) && AddMethods(tensor_type, kDlpackMethods) &&
+         DeferNumpy(tensor_type) &&
          PyObject_SetAttrString(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)) == 0;
 }
 

@@ -18,7 +18,7 @@ namespace cpu {
 // What a kernel can do without copies.
 struct DensePolicy {
   bool keeps_bfloat16 = false;
-  bool keeps_dtypes = false;  // the 16-bit ones stay as they are
+  bool keeps_dtypes = false;                              // the 16-bit ones stay as they are
   bool (*keeps_layout)(const ArrayView& view) = nullptr;  // nullptr: dense only
 };
 

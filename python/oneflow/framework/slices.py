@@ -51,7 +51,8 @@ def slice(input: Any, slice_tup_list: Sequence[Triple]) -> Any:
         >>> flow.slice(flow.tensor([[1, 2], [3, 4]]), [[None, None, None], [0, 1, 1]]).tolist()
         [[1], [3]]
     """
-    return _oneflow_internal._C.slice(input, *_bounds("slice", input, slice_tup_list))
+    cut: Any = _oneflow_internal._C.slice  # takes as many arguments as `_bounds` gives
+    return cut(input, *_bounds("slice", input, slice_tup_list))
 
 
 def slice_update(input: Any, update: Any, slice_tup_list: Sequence[Triple]) -> Any:

@@ -56,7 +56,11 @@ def test_the_innermost_hooks_count_and_only_on_their_thread() -> None:
     seen: list[str] = []
 
     def note(name: str) -> Any:
-        return lambda t: (seen.append(name), t)[1]
+        def noted(t: Any) -> Any:
+            seen.append(name)
+            return t
+
+        return noted
 
     with hooks(note("outer"), lambda t: t):
         with hooks(note("inner"), lambda t: t):

@@ -29,7 +29,7 @@ def resnet18(library: Any) -> Any:
     """ResNet-18. Source: He et al., "Deep residual learning for image recognition", CVPR 2016."""
     nn = library.nn
 
-    class Block(nn.Module):  # type: ignore[misc, name-defined]
+    class Block(nn.Module):  # type: ignore[name-defined]
         """Two convolutions, and the way past them."""
 
         def __init__(self, inputs: int, outputs: int, stride: int) -> None:
@@ -69,7 +69,7 @@ def transformer(library: Any) -> Any:
     """
     nn, width, heads, length, words = library.nn, 32, 4, 12, 50
 
-    class Network(nn.Module):  # type: ignore[misc, name-defined]
+    class Network(nn.Module):  # type: ignore[name-defined]
         """The block between its embeddings and its head."""
 
         def __init__(self) -> None:
@@ -104,7 +104,7 @@ def lstm(library: Any) -> Any:
     """Two layers both ways, and a head on the last place."""
     nn = library.nn
 
-    class Network(nn.Module):  # type: ignore[misc, name-defined]
+    class Network(nn.Module):  # type: ignore[name-defined]
         """The recurrent part and its head."""
 
         def __init__(self) -> None:

@@ -71,7 +71,7 @@ def makers(dtype: str, seed: int, span: tuple[float, ...] = ()) -> dict[str, Any
     def random(*shape: int) -> np.ndarray:
         """Numbers of either sign, none near zero, where some functions have a corner."""
         if kind.kind == "f" and span:
-            return np.asarray(rng.uniform(*span, shape)).astype(kind)
+            return np.asarray(rng.uniform(span[0], span[1], shape)).astype(kind)
         if kind.kind == "f":
             signs = rng.choice([-1.0, 1.0], shape)
             return np.asarray(signs * rng.uniform(0.2, 2.0, shape)).astype(kind)

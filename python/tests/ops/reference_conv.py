@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from tests.ops.place import at
 
 Ints = int | Sequence[int]
 
@@ -68,7 +69,7 @@ def convolve(
         outputs = slice(group * per_group, (group + 1) * per_group)
         for position in np.ndindex(*kernel):
             where = (slice(None), channels, *_window(position, out, steps, holes))
-            factor = weight[(outputs, slice(None), *position)]
+            factor = weight[at(outputs, slice(None), *position)]
             result[:, outputs] += np.einsum("nc...,oc->no...", padded[where], factor)
     if bias is not None:
         result += bias.reshape(-1, *[1] * spatial)
@@ -111,10 +112,10 @@ def deconvolve(
         outputs = slice(group * out, (group + 1) * out)
         for position in np.ndindex(*kernel):
             where = (slice(None), outputs, *_window(position, x.shape[2:], steps, holes))
-            factor = weight[(channels, slice(None), *position)]
+            factor = weight[at(channels, slice(None), *position)]
             result[where] += np.einsum("nc...,co->no...", x[:, channels], factor)
     cut = tuple(slice(p, n - p) for p, n in zip(pads, full))
-    result = result[(slice(None), slice(None), *cut)]
+    result = result[at(slice(None), slice(None), *cut)]
     if bias is not None:
         result = result + bias.reshape(-1, *[1] * spatial)
     return result
@@ -132,7 +133,7 @@ def unfold(
         (n - h * (k - 1) - 1) // s + 1 for n, k, s, h in zip(padded.shape[2:], kernel, steps, holes)
     ]
     parts = [
-        padded[(slice(None), slice(None), *_window(position, out, steps, holes))]
+        padded[at(slice(None), slice(None), *_window(position, out, steps, holes))]
         for position in np.ndindex(*kernel)
     ]
     stacked = np.stack(parts, 2)
@@ -158,7 +159,9 @@ def fold(
     parts = x.reshape(x.shape[0], x.shape[1] // pixels, pixels, *out)
     result = np.zeros((*parts.shape[:2], *full))
     for i, position in enumerate(np.ndindex(*kernel)):
-        result[(slice(None), slice(None), *_window(position, out, steps, holes))] += parts[:, :, i]
+        result[at(slice(None), slice(None), *_window(position, out, steps, holes))] += parts[
+            :, :, i
+        ]
     return result[:, :, pads[0] : full[0] - pads[0], pads[1] : full[1] - pads[1]]
 
 

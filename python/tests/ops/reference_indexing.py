@@ -90,7 +90,7 @@ def batch_gathered(x: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Rows of each element of a batch."""
     out = np.zeros(indices.shape + x.shape[indices.ndim :], x.dtype)
     for at in np.ndindex(indices.shape):
-        out[at] = x[(*at[:-1], indices[at])]
+        out[at] = x[at[:-1] + (indices[at],)]
     return out
 
 

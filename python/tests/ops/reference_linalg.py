@@ -147,7 +147,7 @@ def attention(
     if mask is not None:
         scores = np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
     if is_causal:
-        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+        scores = np.where(np.tri(*scores.shape[-2:]) > 0, scores, -np.inf)
     top = np.max(scores, axis=-1, keepdims=True, initial=-1e300)
     weights = np.exp(scores - top)
     total = weights.sum(axis=-1, keepdims=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from tests.ops.place import at
 
 
 def along(function: Callable[..., np.ndarray], x: np.ndarray, dim: int) -> np.ndarray:
@@ -35,7 +36,7 @@ def running_extreme(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray,
             top = rows[row][best]
             better = value >= top if largest else value <= top
             best = i if better or np.isnan(value) else best
-            values[(*row, i)], indices[(*row, i)] = rows[row][best], best
+            values[at(*row, i)], indices[at(*row, i)] = rows[row][best], best
     return np.moveaxis(values, -1, dim), np.moveaxis(indices, -1, dim)
 
 

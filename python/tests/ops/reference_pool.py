@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from tests.ops.place import at
 
 Ints = int | Sequence[int]
 Window = list[range]  # the elements of one window, for each spatial dimension
@@ -72,7 +73,7 @@ def _maximum(x: np.ndarray, out: list[int], windows: Any) -> tuple[np.ndarray, n
     for position, window in windows:
         elements = _inside(x, window)
         flat = [int(np.ravel_multi_index(e, x.shape[2:])) for e in elements]
-        picked = np.stack([x[(slice(None), slice(None), *e)] for e in elements], -1)
+        picked = np.stack([x[at(slice(None), slice(None), *e)] for e in elements], -1)
         where = (slice(None), slice(None), *position)
         last = picked.shape[-1] - 1 - np.argmax(np.isnan(picked)[..., ::-1], -1)
         best = np.where(np.isnan(picked).any(-1), last, np.argmax(np.nan_to_num(
@@ -134,8 +135,8 @@ def avg_pool(
         ends = [n + p for n, p in zip(x.shape[2:], pads)]
         padded = np.prod([min(r.stop, end) - r.start for r, end in zip(window, ends)])
         count = divisor_override or (padded if count_include_pad else len(elements))
-        total = sum(x[(slice(None), slice(None), *e)] for e in elements)
-        result[(slice(None), slice(None), *position)] = total / count
+        total = sum(x[at(slice(None), slice(None), *e)] for e in elements)
+        result[at(slice(None), slice(None), *position)] = total / count
     return result
 
 
@@ -156,8 +157,8 @@ def adaptive_avg_pool(x: np.ndarray, output_size: Ints) -> np.ndarray:
     result = np.zeros((*x.shape[:2], *out))
     for position, window in windows:
         elements = _inside(x, window)
-        total = sum(x[(slice(None), slice(None), *e)] for e in elements)
-        result[(slice(None), slice(None), *position)] = total / len(elements)
+        total = sum(x[at(slice(None), slice(None), *e)] for e in elements)
+        result[at(slice(None), slice(None), *position)] = total / len(elements)
     return result
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from tests.ops.place import at
 
 Tap = tuple[int, float]  # an element and its weight
 
@@ -108,7 +109,7 @@ def grid_sample(
     result = np.zeros((*x.shape[:2], *grid.shape[1:-1]))
     for n in range(x.shape[0]):
         for position in np.ndindex(*grid.shape[1:-1]):
-            point = grid[(n, *position)][::-1]  # z, y, x
+            point = grid[at(n, *position)][::-1]  # z, y, x
             axes = [
                 _grid_taps(float(p), size, mode, padding_mode, align_corners)
                 for p, size in zip(point, sizes)
@@ -117,7 +118,9 @@ def grid_sample(
                 element = [int(i) for i, _ in taps]
                 if all(0 <= i < size for i, size in zip(element, sizes)):
                     weight = math.prod(w for _, w in taps)
-                    result[(n, slice(None), *position)] += weight * x[(n, slice(None), *element)]
+                    result[at(n, slice(None), *position)] += (
+                        weight * x[at(n, slice(None), *element)]
+                    )
     return result
 
 

@@ -26,8 +26,8 @@ def test_gradients_have_the_dtype_of_their_operand(first: str, second: str) -> N
 
 
 def test_every_row_that_python_sees_is_compared_or_says_why_not() -> None:
-    """A row without `numpy` draws random numbers, writes in place, or fails on purpose; ctc_loss has
-    the gradient of a softmax before it, and tests of its own."""
+    """A row without `numpy` draws random numbers, writes in place, or fails on purpose; ctc_loss
+    has the gradient of a softmax before it, and tests of its own."""
     silent = {row.name for row in ROWS if not row.numpy}
     assert silent == {
         "bernoulli",

@@ -11,8 +11,8 @@ namespace cpu {
 namespace testing {
 namespace {
 
-const std::vector<DataType> kDtypes = {DataType::kBool,  DataType::kUInt8, DataType::kInt8,
-                                       DataType::kInt32, DataType::kInt64, DataType::kFloat16,
+const std::vector<DataType> kDtypes = {DataType::kBool,     DataType::kUInt8, DataType::kInt8,
+                                       DataType::kInt32,    DataType::kInt64, DataType::kFloat16,
                                        DataType::kBFloat16, DataType::kFloat, DataType::kDouble};
 
 void ExpectSameAsReference(const std::string& op, const HostArray& x, const CumulativeAttrs& attrs,

@@ -117,8 +117,8 @@ size_t InTopkScratch(const KernelCall& call) { return DenseCall::ScratchBytes(ca
 
 ONEFLOW_REGISTER_KERNEL(in_top_k, {"in_top_k.cpu.vector", &RunInTopk, &AcceptInTopk, &InTopkCost,
                                    &InTopkScratch});
-ONEFLOW_REGISTER_KERNEL(roc_auc_score, {"roc_auc_score.cpu.radix", &RunAuc, &AcceptAuc, &AucCost,
-                                        &AucScratch});
+ONEFLOW_REGISTER_KERNEL(roc_auc_score,
+                        {"roc_auc_score.cpu.radix", &RunAuc, &AcceptAuc, &AucCost, &AucScratch});
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -11,6 +11,26 @@ from oneflow.nn.modules.utils import ntuple
 _C = _oneflow_internal._C
 
 
+def _offset_groups(input: Any, offset: Any, weight: Any, mask: Any) -> int:
+    """How many groups of channels have shifts of their own; RuntimeError for wrong shapes."""
+    named = [("input", input), ("offset", offset), ("weight", weight), ("mask", mask)]
+    for name, tensor in named:
+        if tensor is not None and tensor.ndim != 4:
+            raise RuntimeError(
+                f"[deform_conv2d] The dimension of {name} tensor weight must be 4, "
+                f"got shape {tuple(tensor.shape)}"
+            )
+    elements = weight.shape[2] * weight.shape[3]
+    groups = offset.shape[1] // (2 * elements)
+    if groups == 0 or offset.shape[1] % (2 * elements):
+        raise RuntimeError(
+            "[deform_conv2d] The shape of the offset tensor at dimension 1 is not valid: expects a "
+            f"multiple of {2 * elements} (two for each element of the window), "
+            f"got shape {tuple(offset.shape)}"
+        )
+    return int(groups)
+
+
 def deform_conv2d(
     input: Any,
     offset: Any,
@@ -46,21 +66,7 @@ def deform_conv2d(
 
     Source: Zhu et al., "Deformable ConvNets v2", 2019.
     """
-    named = [("input", input), ("offset", offset), ("weight", weight), ("mask", mask)]
-    for name, tensor in named:
-        if tensor is not None and tensor.ndim != 4:
-            raise RuntimeError(
-                f"[deform_conv2d] The dimension of {name} tensor weight must be 4, "
-                f"got shape {tuple(tensor.shape)}"
-            )
-    elements = weight.shape[2] * weight.shape[3]
-    offset_groups = offset.shape[1] // (2 * elements)
-    if offset_groups == 0 or offset.shape[1] % (2 * elements):
-        raise RuntimeError(
-            "[deform_conv2d] The shape of the offset tensor at dimension 1 is not valid: expects a "
-            f"multiple of {2 * elements} (two for each element of the window), "
-            f"got shape {tuple(offset.shape)}"
-        )
+    offset_groups = _offset_groups(input, offset, weight, mask)
     groups = input.shape[1] // weight.shape[1]
     factors = mask
     if mask is None:

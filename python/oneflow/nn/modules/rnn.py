@@ -123,7 +123,7 @@ class RNNBase(Module):
         state = self.proj_size or self.hidden_size
         directions = 2 if self.bidirectional else 1
         width = _GATES[self.mode] * self.hidden_size
-        shapes = {
+        shapes: dict[str, tuple[int, ...]] = {
             "weight_ih": (width, self.input_size if layer == 0 else state * directions),
             "weight_hh": (width, state),
         }

@@ -35,6 +35,78 @@ def _minimum_of_cubic(a: _Point, b: _Point, low: float, high: float) -> float:
     return min(max(b.t - (b.t - a.t) * (b.slope + d2 - d1) / denominator, low), high)
 
 
+class _Line:
+    """The loss along one line, from its values at length 0."""
+
+    def __init__(
+        self,
+        evaluate: Callable[[float], tuple[float, Any]],
+        slope_of: Callable[[Any], float],
+        start: _Point,
+    ) -> None:
+        self._evaluate, self._slope_of, self._start = evaluate, slope_of, start
+        self.evaluations = 0
+
+    def at(self, length: float) -> _Point:
+        """The point at a step length; one evaluation."""
+        self.evaluations += 1
+        value, found = self._evaluate(length)
+        return _Point(length, value, found, self._slope_of(found))
+
+    def too_high(self, point: _Point) -> bool:
+        """Whether the loss has not fallen enough."""
+        return not point.loss <= self._start.loss + _DECREASE * point.t * self._start.slope
+
+    def flat(self, point: _Point) -> bool:
+        """Whether the slope is small enough."""
+        return abs(point.slope) <= -_CURVATURE * self._start.slope
+
+    def bracket(self, t: float) -> tuple[_Point, _Point]:
+        """Two points that have a good one between them; the same twice if it is good itself."""
+        previous, current = self._start, self.at(t)
+        for step in range(_MOST_STEPS):
+            if self.too_high(current) or (step > 0 and current.loss >= previous.loss):
+                return previous, current
+            if self.flat(current):
+                return current, current
+            if current.slope >= 0:
+                return current, previous
+            low = current.t + 0.01 * (current.t - previous.t)
+            following = _minimum_of_cubic(previous, current, low, current.t * 10)
+            previous, current = current, self.at(following)
+        return current, self._start
+
+    def zoom(self, low: _Point, high: _Point, size: float, tolerance: float) -> _Point:
+        """Narrows a bracket, `low` being the point with the lower loss, until a point is good."""
+        stuck = False
+        while self.evaluations < _MOST_STEPS and abs(high.t - low.t) * size >= tolerance:
+            guess, stuck = _inside(low, high, stuck)
+            point = self.at(guess)
+            if self.too_high(point) or point.loss >= low.loss:
+                high = point
+                continue
+            if self.flat(point):
+                return point
+            if point.slope * (high.t - low.t) >= 0:
+                high = low
+            low = point
+        return low
+
+
+def _inside(low: _Point, high: _Point, stuck: bool) -> tuple[float, bool]:
+    """Where to look next: the cubic's minimum, moved away from the ends of the bracket."""
+    left, right = sorted((low.t, high.t))
+    guess = _minimum_of_cubic(low, high, left, right)
+    margin = 0.1 * (right - left)
+    if min(right - guess, guess - left) >= margin:
+        return guess, False
+    # Too near an end: once is let pass, if it is inside; then it is moved in.
+    if stuck or guess >= right or guess <= left:
+        near_right = abs(guess - right) < abs(guess - left)
+        return (right - margin if near_right else left + margin), False
+    return guess, True
+
+
 def strong_wolfe(
     evaluate: Callable[[float], tuple[float, Any]],
     t: float,
@@ -60,60 +132,10 @@ def strong_wolfe(
 
     Source: Nocedal and Wright, "Numerical optimization", algorithms 3.5 and 3.6, 2006.
     """
-    start = _Point(0.0, loss, gradient, slope)
-    evaluations = 0
-
-    def at(length: float) -> _Point:
-        nonlocal evaluations
-        evaluations += 1
-        value, found = evaluate(length)
-        return _Point(length, value, found, slope_of(found))
-
-    def too_high(point: _Point) -> bool:
-        return not point.loss <= loss + _DECREASE * point.t * slope
-
-    def flat(point: _Point) -> bool:
-        return abs(point.slope) <= -_CURVATURE * slope
-
-    previous, current = start, at(t)
-    bracket: tuple[_Point, _Point] | None = None
-    for step in range(_MOST_STEPS):
-        if too_high(current) or (step > 0 and current.loss >= previous.loss):
-            bracket = (previous, current)
-        elif flat(current):
-            return current.loss, current.gradient, current.t, evaluations
-        elif current.slope >= 0:
-            bracket = (current, previous)
-        if bracket is not None:
-            break
-        low = current.t + 0.01 * (current.t - previous.t)
-        following = _minimum_of_cubic(previous, current, low, current.t * 10)
-        previous, current = current, at(following)
-    low_point, high_point = bracket if bracket is not None else (current, start)
-    if low_point.loss > high_point.loss:
-        low_point, high_point = high_point, low_point
-    stuck = False
-    while evaluations < _MOST_STEPS and abs(high_point.t - low_point.t) * size >= tolerance:
-        left, right = sorted((low_point.t, high_point.t))
-        guess = _minimum_of_cubic(low_point, high_point, left, right)
-        margin = 0.1 * (right - left)
-        if min(right - guess, guess - left) < margin:
-            # Too near an end: once is let pass, if it is inside; then it is moved in.
-            if stuck or guess >= right or guess <= left:
-                guess = right - margin if abs(guess - right) < abs(guess - left) else left + margin
-                stuck = False
-            else:
-                stuck = True
-        else:
-            stuck = False
-        point = at(guess)
-        if too_high(point) or point.loss >= low_point.loss:
-            high_point = point
-            continue
-        if flat(point):
-            low_point = point
-            break
-        if point.slope * (high_point.t - low_point.t) >= 0:
-            high_point = low_point
-        low_point = point
-    return low_point.loss, low_point.gradient, low_point.t, evaluations
+    line = _Line(evaluate, slope_of, _Point(0.0, loss, gradient, slope))
+    low, high = line.bracket(t)
+    if low is not high:
+        if low.loss > high.loss:
+            low, high = high, low
+        low = line.zoom(low, high, size, tolerance)
+    return low.loss, low.gradient, low.t, line.evaluations
