@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import must_fail
+from tests.support import must_fail
 
 import oneflow as flow
 
@@ -186,3 +186,24 @@ def test_spawn(tmp_path: Path) -> None:
 
 def test_control_pieces_without_a_history_are_seen() -> None:
     must_fail(check_history, flow.split(flow.ones(2), 1))
+
+
+def test_ranks_are_an_array() -> None:
+    assert flow.placement("cpu", [[0]]).ranks.shape == (1, 1)
+    assert flow.placement.all("cpu").ranks.tolist() == [0]
+
+
+def test_a_generator_of_all_devices() -> None:
+    first, second = flow.Generator("auto"), flow.Generator()
+    assert first.initial_seed() == second.initial_seed()
+    with pytest.raises(ValueError, match="got 'autos'"):
+        flow.Generator("autos")
+
+
+def test_tensors_of_another_library() -> None:
+    array = np.zeros(2, np.float32)
+    x = flow.utils.tensor.from_torch(array)
+    x += 1
+    assert array.tolist() == [1.0, 1.0]
+    with pytest.raises(TypeError, match=r"\[to_torch\] expects a Tensor, got ndarray"):
+        flow.utils.tensor.to_torch(array)

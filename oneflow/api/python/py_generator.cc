@@ -21,7 +21,9 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
                                   &device) == 0) {
     return nullptr;
   }
-  if (device != Py_None && !DeviceFromPython(device).has_value()) { return nullptr; }
+  // "auto" is one stream for all devices, of which there is one.
+  const bool any = PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "auto") == 0;
+  if (device != Py_None && !any && !DeviceFromPython(device).has_value()) { return nullptr; }
   constexpr uint64_t kDefaultSeed = 67280421310721;  // a large prime, the same every time
   return NewGenerator(MakeIntrusive<Generator>(kDefaultSeed));
 }

@@ -17,6 +17,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from oneflow import _oneflow_internal
 
 _C = _oneflow_internal._C
@@ -58,8 +60,8 @@ class placement:
 
     @property
     def ranks(self) -> Any:
-        """Its ranks, nested as they were given."""
-        return self._ranks
+        """Its ranks, an array of the shape of `hierarchy`."""
+        return np.array(self._ranks)
 
     @property
     def hierarchy(self) -> tuple[int, ...]:
@@ -112,7 +114,7 @@ def flat_ranks(where: placement) -> list[int]:
     def walk(ranks: Any) -> list[int]:
         return [r for inner in ranks for r in walk(inner)] if isinstance(ranks, list) else [ranks]
 
-    return walk(where.ranks)
+    return walk(where._ranks)
 
 
 class sbp:

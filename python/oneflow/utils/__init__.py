@@ -4,7 +4,7 @@ from typing import Any as _Any
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("checkpoint", "data", "dlpack", "hooks"):
+    if name in ("checkpoint", "data", "dlpack", "hooks", "tensor"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
