@@ -97,11 +97,7 @@ Strides BroadcastStrides(const Shape& from, const Strides& strides, const Shape&
 Maybe<int> WrapDim(const char* op, int64_t dim, int ndim) {
   const int64_t range = std::max(ndim, 1);
   if (dim < -range || dim >= range) {
-    // The second half is what users of OneFlow know.
-    return IndexError("[{}] expects a dim of a tensor with {} dims, got {}: Dimension out of range "
-                      "(expected to be "
-                      "in range of [{}, {}], but got {})",
-                      op, ndim, dim, -range, range - 1, dim);
+    return IndexError("[{}] expects a dim of a tensor with {} dims, got {}", op, ndim, dim);
   }
   return static_cast<int>(dim < 0 ? dim + range : dim);
 }

@@ -145,10 +145,7 @@ TEST(ShapeTest, WrapDim) {
   EXPECT_EQ(CHECK_JUST(WrapDim("sum", -1, 0)), 0);
   const ErrorPtr error = WrapDim("sum", 3, 3).error();
   EXPECT_EQ(error->kind(), ErrorKind::kIndex);
-  EXPECT_EQ(
-      error->message(),
-      "[sum] expects a dim of a tensor with 3 dims, got 3: Dimension out of range (expected to "
-      "be in range of [-3, 2], but got 3)");
+  EXPECT_EQ(error->message(), "[sum] expects a dim of a tensor with 3 dims, got 3");
   EXPECT_FALSE(WrapDim("sum", -4, 3).ok());
   EXPECT_FALSE(WrapDim("sum", INT64_MIN, 3).ok());
 }

@@ -343,15 +343,12 @@ namespace {
 Maybe<int64_t> ContractedDim(const TensorPtr& x, int64_t dim, Dims* seen) {
   const int n = x->ndim();
   if (dim < -n || dim >= n) {
-    return IndexError("[tensordot] expects dims of {}: Dimension out of range (expected to be in "
-                      "range of [{}, {}], but got {})",
-                      x->shape(), -n, n - 1, dim);
+    return IndexError("[tensordot] expects dims of {}, got {}", x->shape(), dim);
   }
   const int64_t wrapped = dim < 0 ? dim + n : dim;
   for (const int64_t other : *seen) {
     if (other == wrapped) {
-      return RuntimeError("[tensordot] expects each dim once: dim {} appears multiple times in the "
-                          "list of dims",
+      return RuntimeError("[tensordot] expects each dim of {} once, got dim {} again", x->shape(),
                           wrapped);
     }
   }
@@ -395,7 +392,7 @@ Maybe<TensorPtr> Tensordot(const TensorPtr& a, const TensorPtr& b, const Dims& d
   if (dims_a.size() != dims_b.size()) {
     return RuntimeError(
         "[tensordot] expects as many dims of the first as of the second, got {} and "
-        "{}: both dimension lists should have same length",
+        "{}",
         dims_a, dims_b);
   }
   if (a->dtype() != b->dtype()) {
@@ -407,9 +404,9 @@ Maybe<TensorPtr> Tensordot(const TensorPtr& a, const TensorPtr& b, const Dims& d
     const int64_t x = a->shape()[static_cast<int>(JUST(ContractedDim(a, dims_a[i], &first)))];
     const int64_t y = b->shape()[static_cast<int>(JUST(ContractedDim(b, dims_b[i], &second)))];
     if (x != y && x != 1 && y != 1) {
-      return RuntimeError("[tensordot] expects sizes that agree: contracted dimensions need to "
-                          "match, but first has size {} in dim {} and second has size {} in dim {}",
-                          x, first[i], y, second[i]);
+      return RuntimeError("[tensordot] expects dim {} of {} to be as long as dim {} of {}, got {} "
+                          "and {}",
+                          first[i], a->shape(), second[i], b->shape(), x, y);
     }
   }
   const TensorPtr left = JUST(SummedWhereBroadcast(a, first, b, second));
@@ -422,15 +419,11 @@ Maybe<TensorPtr> Tensordot(const TensorPtr& a, const TensorPtr& b, const Dims& d
 
 Maybe<TensorPtr> TensordotInt(const TensorPtr& a, const TensorPtr& b, int64_t dims) {
   if (dims < 0) {
-    return RuntimeError(
-        "[tensordot] expects a number of dims: tensordot expects dims >= 0, but got "
-        "dims={}",
-        dims);
+    return RuntimeError("[tensordot] expects a number of dims of at least 0, got {}", dims);
   }
   if (dims > a->ndim() || dims > b->ndim()) {
-    return RuntimeError("[tensordot] expects at most the dims of {} and {}: tensordot expects dims "
-                        "<= a.ndim which is {}, but got {}",
-                        a->shape(), b->shape(), a->ndim(), dims);
+    return RuntimeError("[tensordot] expects no more dims than {} and {} have, got {}", a->shape(),
+                        b->shape(), dims);
   }
   Dims first, second;
   for (int i = 0; i < static_cast<int>(dims); ++i) {

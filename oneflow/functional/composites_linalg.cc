@@ -21,9 +21,7 @@ Maybe<TensorPtr> CrossAlong(const TensorPtr& input, const TensorPtr& other, cons
                             int64_t dim) {
   const int at = JUST(WrapDim("cross", dim, shape.size()));
   if (shape[at] != 3) {
-    return RuntimeError("[cross] expects 3 entries along dim {} of {}: the size of the specified "
-                        "dimension(which is {}) is not 3.",
-                        dim, shape, dim);
+    return RuntimeError("[cross] expects 3 entries along dim {}, got shape {}", dim, shape);
   }
   const TensorPtr a = JUST(expand(input, shape)), b = JUST(expand(other, shape));
   TensorTuple parts;
@@ -44,8 +42,7 @@ Maybe<TensorPtr> Cross(const TensorPtr& input, const TensorPtr& other, std::opti
   for (int d = 0; d < shape.size(); ++d) {
     if (shape[d] == 3) { return CrossAlong(input, other, shape, d); }
   }
-  return RuntimeError("[cross] expects a dim of size 3, got {}: no dimension of size 3 in input.",
-                      shape);
+  return RuntimeError("[cross] expects a dim with 3 entries, got shape {}", shape);
 }
 
 Maybe<TensorPtr> LinalgCross(const TensorPtr& input, const TensorPtr& other,

@@ -12,9 +12,8 @@ namespace {
 
 Maybe<void> CheckMatmul(const TensorPtr& a, const TensorPtr& b) {
   if (a->ndim() == 0 || b->ndim() == 0) {
-    return RuntimeError("[matmul] expects operands of at least one dimension (Tensor {}'s dim "
-                        "should >= 1), got {} and {}",
-                        a->ndim() == 0 ? "a" : "b", a->shape(), b->shape());
+    return RuntimeError("[matmul] expects operands of at least one dimension, got {} and {}",
+                        a->shape(), b->shape());
   }
   if (a->dtype() != b->dtype()) {
     return RuntimeError("[matmul] expects operands of one dtype, got {} {} and {} {}",
@@ -112,27 +111,22 @@ Maybe<TensorPtr> LinearWeightGrad(const TensorPtr& dy, const TensorPtr& input) {
 
 Maybe<TensorPtr> Mm(const TensorPtr& input, const TensorPtr& mat2) {
   if (input->ndim() != 2 || mat2->ndim() != 2) {
-    return RuntimeError("[mm] expects two matrices, got {} and {}: {} must be a matrix",
-                        input->shape(), mat2->shape(), input->ndim() != 2 ? "self" : "mat2");
+    return RuntimeError("[mm] expects two matrices, got {} and {}", input->shape(), mat2->shape());
   }
   const Dims& a = input->shape();
   const Dims& b = mat2->shape();
   if (a[1] != b[0]) {
     return RuntimeError(
-        "[mm] expects the columns of the first to be the rows of the second, got {} and {}: mat1 "
-        "and mat2 shapes cannot be multiplied ({}x{} and {}x{})",
-        a, b, a[0], a[1], b[0], b[1]);
+        "[mm] expects a first matrix with as many columns as the second has rows, got {} and {}", a,
+        b);
   }
   return matmul_nd(input, mat2);
 }
 
 Maybe<TensorPtr> Bmm(const TensorPtr& input, const TensorPtr& mat2) {
-  const TensorPtr* operands[] = {&input, &mat2};
-  for (int i = 0; i < 2; ++i) {
-    if ((*operands[i])->ndim() == 3) { continue; }
-    return RuntimeError("[bmm] expects two stacks of matrices, got {} and {}: Expected "
-                        "3-dimensional tensor, but got {}-dimensional tensor for argument #{}",
-                        input->shape(), mat2->shape(), (*operands[i])->ndim(), i + 1);
+  if (input->ndim() != 3 || mat2->ndim() != 3) {
+    return RuntimeError("[bmm] expects two stacks of matrices, got {} and {}", input->shape(),
+                        mat2->shape());
   }
   const Dims& a = input->shape();
   const Dims& b = mat2->shape();
@@ -154,13 +148,12 @@ Maybe<TensorPtr> BatchMatmul(const TensorPtr& a, const TensorPtr& b, bool transp
 
 Maybe<TensorPtr> Mv(const TensorPtr& input, const TensorPtr& vec) {
   if (input->ndim() != 2 || vec->ndim() != 1) {
-    return RuntimeError("[mv] expects a matrix and a vector, got {} and {}: vector + matrix @ "
-                        "vector expected, got 1, {}, {}",
-                        input->shape(), vec->shape(), input->ndim(), vec->ndim());
+    return RuntimeError("[mv] expects a matrix and a vector, got {} and {}", input->shape(),
+                        vec->shape());
   }
   if (input->shape()[1] != vec->shape()[0]) {
     return RuntimeError("[mv] expects a vector of as many entries as the matrix has columns, got "
-                        "{} and {}: size mismatch",
+                        "{} and {}",
                         input->shape(), vec->shape());
   }
   return Product(input, vec);
@@ -168,18 +161,15 @@ Maybe<TensorPtr> Mv(const TensorPtr& input, const TensorPtr& vec) {
 
 Maybe<TensorPtr> Dot(const TensorPtr& input, const TensorPtr& other) {
   if (input->ndim() != 1 || other->ndim() != 1) {
-    return RuntimeError("[dot] expects two vectors, got {} and {}: 1D tensors expected",
-                        input->shape(), other->shape());
+    return RuntimeError("[dot] expects two vectors, got {} and {}", input->shape(), other->shape());
   }
   if (input->dtype() != other->dtype()) {
-    return RuntimeError("[dot] expects operands of one dtype, got {} and {}: expected both vectors "
-                        "to have same dtype",
+    return RuntimeError("[dot] expects operands of one dtype, got {} and {}",
                         DataTypeName(input->dtype()), DataTypeName(other->dtype()));
   }
   if (input->shape() != other->shape()) {
-    return RuntimeError(
-        "[dot] expects vectors of one size, got {} and {}: inconsistent tensor size",
-        input->shape(), other->shape());
+    return RuntimeError("[dot] expects vectors of one size, got {} and {}", input->shape(),
+                        other->shape());
   }
   const int64_t n = input->shape()[0];
   const TensorPtr row = JUST(view(input, Dims{1, n}));
@@ -205,22 +195,13 @@ Maybe<TensorPtr> Baddbmm(const TensorPtr& input, const TensorPtr& batch1, const 
 Maybe<TensorPtr> BiasAdd(const TensorPtr& x, const TensorPtr& bias, int64_t axis) {
   const int ndim = x->ndim();
   if (axis < -ndim || axis >= ndim) {
-    return IndexError(
-        "[bias_add] expects an axis of x {}, got {}: Dimension out of range (expected "
-        "to be in range of [{},{}], but got {})",
-        x->shape(), axis, -ndim, ndim - 1, axis);
+    return IndexError("[bias_add] expects an axis of x {}, got {}", x->shape(), axis);
   }
   const int at = static_cast<int>(axis < 0 ? axis + ndim : axis);
   if (bias->ndim() != 1 || bias->shape()[0] != x->shape()[at]) {
-    const auto text = [](const Dims& shape) {
-      std::string out = "(";
-      for (int i = 0; i < shape.size(); ++i) { out += Format("{}{}", i == 0 ? "" : ",", shape[i]); }
-      return out + (shape.size() == 1 ? ",)" : ")");
-    };
-    return RuntimeError(
-        "[bias_add] expects a bias with as many entries as x has along the axis: The "
-        "size of tensor x {} must match the size of tensor b {} at dimension {}",
-        text(x->shape()), text(bias->shape()), axis);
+    return RuntimeError("[bias_add] expects a bias with as many entries as x {} has along axis {}, "
+                        "got bias {}",
+                        x->shape(), axis, bias->shape());
   }
   Dims shape(ndim - at, 1);
   shape[0] = bias->shape()[0];
@@ -238,28 +219,19 @@ namespace {
 
 Maybe<void> CheckMlp(const TensorPtr& x, const TensorTuple& weights, const TensorTuple& biases) {
   if (weights.empty()) {
-    return RuntimeError("[fused_mlp] expects layers, got none: The number of weights should be "
-                        "greater equal than 1");
+    return RuntimeError("[fused_mlp] expects at least one layer, got no weights");
   }
   if (weights.size() != biases.size()) {
-    return RuntimeError("[fused_mlp] expects a bias for each weight, got {} and {}: The number of "
-                        "weights should be equal to biases",
+    return RuntimeError("[fused_mlp] expects a bias for each weight, got {} weights and {} biases",
                         weights.size(), biases.size());
   }
   int64_t width = x->ndim() == 0 ? 0 : x->shape().back();
   for (size_t i = 0; i < weights.size(); ++i) {
     const Dims& weight = weights[i]->shape();
     const Dims& bias = biases[i]->shape();
-    const char* fault = weight.size() != 2     ? "Weight's dim size should == 2"
-                        : bias.size() != 1     ? "Bias's dim size should == 1"
-                        : bias[0] != weight[0] ? "Bias's dim is not equal to weight's first dim."
-                        : weight[1] != width
-                            ? "weight's second dim should be equal to input's second dim."
-                            : nullptr;
-    if (fault != nullptr) {
-      return RuntimeError(
-          "[fused_mlp] expects weight {} (out, {}) and bias (out,), got {} and {}: {}", i, width,
-          weight, bias, fault);
+    if (weight.size() != 2 || bias.size() != 1 || bias[0] != weight[0] || weight[1] != width) {
+      return RuntimeError("[fused_mlp] expects weight {} (out, {}) and bias (out,), got {} and {}",
+                          i, width, weight, bias);
     }
     width = weight[0];
   }

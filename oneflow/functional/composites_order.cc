@@ -51,10 +51,8 @@ Maybe<TensorPtr> AlongDimsBackward(const TensorPtr& dy, const TensorPtr& index, 
 
 Maybe<TensorPtr> ArgSort(const TensorPtr& input, const std::string& direction) {
   if (direction != "ASCENDING" && direction != "DESCENDING") {
-    return RuntimeError(
-        "[arg_sort] expects a direction of ASCENDING or DESCENDING, got {}: expected "
-        "the input direction parameter value is \"ASCENDING\" or \"DESCENDING\"",
-        direction);
+    return RuntimeError("[arg_sort] expects a direction of ASCENDING or DESCENDING, got {}",
+                        direction);
   }
   return JUST(sort(input, -1, direction == "DESCENDING"))[1];
 }

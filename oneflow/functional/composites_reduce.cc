@@ -129,18 +129,14 @@ Maybe<TensorPtr> ProdBackward(const TensorPtr& dy, const TensorPtr& input, const
 
 Maybe<TensorPtr> ReduceSumLike(const TensorPtr& input, const TensorPtr& like, const Dims& axis) {
   if (input->dtype() != like->dtype()) {
-    return TypeError(
-        "[reduce_sum_like] expects operands of one dtype, got {} and {}: Tensors x and "
-        "like must have the same type",
-        DataTypeName(input->dtype()), DataTypeName(like->dtype()));
+    return TypeError("[reduce_sum_like] expects operands of one dtype, got {} and {}",
+                     DataTypeName(input->dtype()), DataTypeName(like->dtype()));
   }
   if (axis.empty()) {
     if (input->shape() == like->shape()) { return input; }
-    return RuntimeError(
-        "[reduce_sum_like] expects operands of one shape where no axis is given, got "
-        "{} and {}: The shape of the x tensor must be consistent to the shape of the "
-        "like tensor",
-        input->shape(), like->shape());
+    return RuntimeError("[reduce_sum_like] expects operands of one shape where no axis is given, "
+                        "got {} and {}",
+                        input->shape(), like->shape());
   }
   return reshape(JUST(sum(input, axis)), like->shape());
 }

@@ -74,22 +74,15 @@ Maybe<void> CheckStft(const TensorPtr& input, int64_t n_fft, int64_t samples, in
     return RuntimeError("[stft] expects float32 or float64, got {}", DataTypeName(input->dtype()));
   }
   if (n_fft <= 0 || n_fft > samples) {
-    return RuntimeError("[stft] expects n_fft in (0, samples]: Expected 0 < n_fft < {} ,but got {}",
-                        samples, n_fft);
+    return RuntimeError("[stft] expects n_fft from 1 to {} (the samples), got {}", samples, n_fft);
   }
-  if (hop <= 0) {
-    return RuntimeError("[stft] expects hops: Expected hop_length > 0, but got {}", hop);
-  }
+  if (hop <= 0) { return RuntimeError("[stft] expects a hop_length of at least 1, got {}", hop); }
   if (win <= 0 || win > n_fft) {
-    return RuntimeError("[stft] expects win_length in (0, n_fft]: Expected 0 < win_length <=n_fft "
-                        ",but got {}",
-                        win);
+    return RuntimeError("[stft] expects win_length from 1 to n_fft = {}, got {}", n_fft, win);
   }
   if (window != nullptr && (window->ndim() != 1 || window->shape()[0] != win)) {
-    return RuntimeError(
-        "[stft] expects a window of win_length: Expected a 1D window tensor of size "
-        "equal to win_length={} ,but got window with size {}",
-        win, window->shape());
+    return RuntimeError("[stft] expects a window (win_length,) = ({},), got {}", win,
+                        window->shape());
   }
   return Ok();
 }
@@ -112,10 +105,8 @@ Maybe<TensorPtr> Stft(const TensorPtr& input, int64_t n_fft, std::optional<int64
                       const std::string& pad_mode, bool normalized, bool onesided,
                       bool return_complex) {
   if (input->ndim() != 1 && input->ndim() != 2) {
-    return RuntimeError(
-        "[stft] expects samples or (batch, samples): Expected a 1D or 2D tensor,but "
-        "got {}D",
-        input->ndim());
+    return RuntimeError("[stft] expects input (samples,) or (batch, samples), got {}",
+                        input->shape());
   }
   if (return_complex) {
     return NotImplementedError("[stft] expects return_complex=False: there are no complex dtypes");

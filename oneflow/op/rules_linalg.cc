@@ -98,16 +98,10 @@ Maybe<void> CheckSquare(const InferContext& context) {
   const Shape& shape = context.inputs[0]->shape;
   const int n = shape.size();
   if (n < 2) {
-    return RuntimeError(
-        "[{}] expects matrices, got {}: linalg.{}: The input tensor must be at least "
-        "2 dimensions.",
-        context.op, shape, context.op);
+    return RuntimeError("[{}] expects one matrix or a stack of them, got {}", context.op, shape);
   }
   if (shape[n - 1] != shape[n - 2]) {
-    return RuntimeError(
-        "[{}] expects square matrices, got {}: linalg.{}: A must be batches of square "
-        "matrices, but they are {} by {} matrices",
-        context.op, shape, context.op, shape[n - 2], shape[n - 1]);
+    return RuntimeError("[{}] expects square matrices, got {}", context.op, shape);
   }
   return CheckFloating(context, 0);
 }

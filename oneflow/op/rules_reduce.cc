@@ -34,9 +34,8 @@ Maybe<void> CheckElements(const InferContext& context, const IntList& dims) {
   }
   for (int i = 0; i < dims.count; ++i) {
     if (shape[static_cast<int>(dims.values[i])] > 0) { continue; }
-    return IndexError("[{}] expects at least one element to choose from, got shape {}: Expected "
-                      "reduction dim {} to have non-zero size.",
-                      context.op, shape, dims.values[i]);
+    return IndexError("[{}] expects at least one element along dim {} to choose from, got shape {}",
+                      context.op, dims.values[i], shape);
   }
   return IndexError("[{}] expects at least one element to choose from, got shape {}", context.op,
                     shape);

@@ -59,9 +59,8 @@ Maybe<void> InferSelect(const InferContext& context, TensorMeta* outputs) {
     }
   }
   if (n == 0 && ElementCount(out) > 0) {
-    return IndexError("[{}] expects at least one element to choose from, got shape {}: IndexError: "
-                      "Expected reduction dim {} to have non-zero size.",
-                      context.op, shape, attrs.dim);
+    return IndexError("[{}] expects at least one element along dim {} to choose from, got shape {}",
+                      context.op, attrs.dim, shape);
   }
   if (n > 0 && (attrs.k < 0 || attrs.k >= n)) {
     return RuntimeError("[{}] expects k in [1, {}] for dim {} of shape {}, got {}", context.op, n,

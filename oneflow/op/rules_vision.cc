@@ -117,16 +117,8 @@ Maybe<void> CheckRegions(const InferContext& context) {
   const Shape& rois = context.inputs[1]->shape;
   JUST(CheckFloating(context, 0));
   JUST(CheckSameDtype(context));
-  if (rois.size() != 2) {
-    return RuntimeError(
-        "[{}] expects rois (K, 5). The dimension of rois tensor must be equal to 2, "
-        "but got {}: {}",
-        context.op, rois.size(), rois);
-  }
-  if (rois[1] != 5) {
-    return RuntimeError("[{}] expects rois (K, 5). The size of rois tensor must be equal to 5 at "
-                        "dimension 1, but got {}: {}",
-                        context.op, rois[1], rois);
+  if (rois.size() != 2 || rois[1] != 5) {
+    return RuntimeError("[{}] expects rois (K, 5), got {}", context.op, rois);
   }
   if (attrs.pooled_h < 1 || attrs.pooled_w < 1) {
     return RuntimeError("[{}] expects pooled_h and pooled_w of at least 1, got {} and {}",
@@ -140,12 +132,7 @@ Maybe<void> CheckRegions(const InferContext& context) {
 Maybe<void> InferRoiAlign(const InferContext& context, TensorMeta* outputs) {
   const auto& attrs = context.GetAttrs<RoiAlignAttrs>();
   const Shape& x = context.inputs[0]->shape;
-  if (x.size() != 4) {
-    return RuntimeError(
-        "[{}] expects x (N, C, H, W). The dimension of x tensor must be equal to 4, "
-        "but got {}: {}",
-        context.op, x.size(), x);
-  }
+  if (x.size() != 4) { return RuntimeError("[{}] expects x (N, C, H, W), got {}", context.op, x); }
   JUST(CheckRegions(context));
   outputs[0].shape = Shape{context.inputs[1]->shape[0], x[1], attrs.pooled_h, attrs.pooled_w};
   return Ok();
@@ -182,15 +169,15 @@ namespace {
 Maybe<void> CheckDeformLists(const InferContext& context, const DeformAttrs& attrs) {
   for (int d = 0; d < 2; ++d) {
     if (attrs.stride[d] < 1) {
-      return RuntimeError("[{}] The stride must be greater than 0, got {}", context.op,
+      return RuntimeError("[{}] expects strides of at least 1, got {}", context.op,
                           attrs.stride.ToDims());
     }
     if (attrs.padding[d] < 0) {
-      return RuntimeError("[{}] The pad must be greater than or equal to 0, got {}", context.op,
+      return RuntimeError("[{}] expects padding of at least 0, got {}", context.op,
                           attrs.padding.ToDims());
     }
     if (attrs.dilation[d] < 1) {
-      return RuntimeError("[{}] The dilation must be greater than 0, got {}", context.op,
+      return RuntimeError("[{}] expects dilations of at least 1, got {}", context.op,
                           attrs.dilation.ToDims());
     }
   }
@@ -212,38 +199,38 @@ Maybe<void> CheckDeform(const InferContext& context, int first, Shape* columns) 
   }
   JUST(CheckDeformLists(context, attrs));
   if (offset[0] != input[0]) {
-    return RuntimeError("[{}] invalid batch size of offset: expects {}, got offset {}", context.op,
+    return RuntimeError("[{}] expects an offset for each of {} samples, got offset {}", context.op,
                         input[0], offset);
   }
   const int64_t groups = attrs.offset_groups;
   const int64_t pixels = attrs.kernel[0] * attrs.kernel[1];
   if (groups < 1 || offset[1] != 2 * groups * pixels || input[1] % groups != 0) {
-    return RuntimeError(
-        "[{}] offset.shape[1] is not valid: expects 2 * offset_groups * KH * KW = 2 "
-        "* {} * {}, with a number of channels that offset_groups divides, got offset "
-        "{} for input {}",
-        context.op, groups, pixels, offset, input);
+    return RuntimeError("[{}] expects an offset with 2 * offset_groups * KH * KW = 2 * {} * {} "
+                        "channels, and input channels that offset_groups divides, got offset {} "
+                        "for input {}",
+                        context.op, groups, pixels, offset, input);
   }
   for (int d = 0; d < 2; ++d) {
     const int64_t reach = attrs.dilation[d] * (attrs.kernel[d] - 1) + 1;
     const int64_t span = input[d + 2] + 2 * attrs.padding[d] - reach;
     const int64_t size = span < 0 ? 0 : span / attrs.stride[d] + 1;
     if (size < 1) {
-      return RuntimeError("[{}] Calculated output size too small: {} in dimension {}, for input {}",
-                          context.op, size, d, input);
+      return RuntimeError("[{}] expects a padded input that the window, {} long in spatial dim {}, "
+                          "fits into, got input {}",
+                          context.op, reach, d, input);
     }
     if (offset[d + 2] != size) {
-      return RuntimeError("[{}] invalid offset output dims: expects {} in dimension {}, got offset "
-                          "{} for input {}",
-                          context.op, size, d, offset, input);
+      return RuntimeError(
+          "[{}] expects an offset as large as the output, {} in spatial dim {}, got "
+          "offset {} for input {}",
+          context.op, size, d, offset, input);
     }
   }
   if (context.inputs[first + 2] != nullptr) {
     const Shape& mask = context.inputs[first + 2]->shape;
     const Shape expected{offset[0], offset[1] / 2, offset[2], offset[3]};
     if (mask.size() == 4 && mask[1] != expected[1]) {
-      return RuntimeError("[{}] mask.shape[1] is not valid: expects mask {}, got {}", context.op,
-                          expected, mask);
+      return RuntimeError("[{}] expects mask {}, got {}", context.op, expected, mask);
     }
     JUST(CheckShape(context, first + 2, expected));
   }

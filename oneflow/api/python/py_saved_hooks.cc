@@ -23,9 +23,8 @@ class PyPackedTensor : public PackedTensor {
     PyRef result = PyRef::Steal(CallPython(PyObject_CallOneArg, unpack_.get(), object_.get()));
     if (!result) { return TakePythonError(); }
     if (!IsTensor(result.get())) {
-      return TypeError(
-          "[saved_tensors_hooks] unpack_hook should return a Tensor, but got `{}` instead",
-          Py_TYPE(result.get())->tp_name);
+      return TypeError("[saved_tensors_hooks] expects unpack_hook to give a Tensor, got {}",
+                       Py_TYPE(result.get())->tp_name);
     }
     return TensorValue(result.get());
   }

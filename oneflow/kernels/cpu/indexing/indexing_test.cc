@@ -213,7 +213,7 @@ TEST(IndexingTest, ABadIndexIsNamedAndNothingIsWritten) {
   ASSERT_FALSE(put.ok());
   EXPECT_EQ(put.error()->message(),
             "[setitem] expects indices in [-2, 2) for dim 0 of shape (2, 3), got 2 at (1,) of the "
-            "indices, out of range for dimension with size 2");
+            "indices");
   EXPECT_EQ(put.error()->kind(), ErrorKind::kIndex);
   for (int64_t k = 0; k < 6; ++k) { EXPECT_EQ(target.At(k), 0.0); }
 }

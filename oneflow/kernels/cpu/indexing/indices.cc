@@ -78,9 +78,9 @@ ErrorPtr BadIndex(int64_t caller, const ArrayView& indexed, int dim, const Array
                   int64_t position, int64_t value) {
   const int64_t size = indexed.shape[dim];
   return IndexError("[{}] expects indices in [{}, {}) for dim {} of shape {}, got {} at {} of the "
-                    "indices, out of range for dimension with size {}",
+                    "indices",
                     NameOf(caller), WrapsNegative(caller) ? -size : 0, size, dim,
-                    Dims(indexed.shape, indexed.ndim), value, PositionAt(index, position), size);
+                    Dims(indexed.shape, indexed.ndim), value, PositionAt(index, position));
 }
 
 Maybe<void> OffsetsOf(const IndexAtAttrs& attrs, const ArrayView& indexed, const ArrayView* indices,

@@ -17,16 +17,14 @@ def _offset_groups(input: Any, offset: Any, weight: Any, mask: Any) -> int:
     for name, tensor in named:
         if tensor is not None and tensor.ndim != 4:
             raise RuntimeError(
-                f"[deform_conv2d] The dimension of {name} tensor weight must be 4, "
-                f"got shape {tuple(tensor.shape)}"
+                f"[deform_conv2d] expects {name} with 4 dims, got shape {tuple(tensor.shape)}"
             )
     elements = weight.shape[2] * weight.shape[3]
     groups = offset.shape[1] // (2 * elements)
     if groups == 0 or offset.shape[1] % (2 * elements):
         raise RuntimeError(
-            "[deform_conv2d] The shape of the offset tensor at dimension 1 is not valid: expects a "
-            f"multiple of {2 * elements} (two for each element of the window), "
-            f"got shape {tuple(offset.shape)}"
+            f"[deform_conv2d] expects offset with a multiple of {2 * elements} channels (two for "
+            f"each element of the window), got shape {tuple(offset.shape)}"
         )
     return int(groups)
 
