@@ -56,7 +56,7 @@ def test_placements_and_sbps_are_values() -> None:
         (lambda: flow.placement("tpu", [0]), ValueError, "cpu or cuda"),
         (lambda: flow.placement("cpu", []), ValueError, "at least one rank"),
         (lambda: flow.placement("cpu", ["a"]), TypeError, "ints"),
-        (lambda: loose.ones(1).to_consistent(), RuntimeError, "to_global instead"),
+        (lambda: loose.ones(1).to_consistent(), RuntimeError, "new name, to_global"),
         (
             lambda: flow.ones(1).to_global(flow.placement("cpu", [0, 1]), flow.sbp.broadcast),
             NotImplementedError,

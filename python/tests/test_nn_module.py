@@ -545,7 +545,7 @@ def test_global_parameters_and_back() -> None:
     assert kept.is_local and model[1].running_mean.is_local
     with raises(RuntimeError, "to_local", "global"):
         model.to_local()
-    with raises(RuntimeError, "to_global instead"):
+    with raises(RuntimeError, "new name, to_global"):
         model.to_consistent()
 
 

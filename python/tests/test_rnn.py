@@ -213,11 +213,11 @@ def test_wrong_arguments() -> None:
     with raises(ValueError, r"tanh or relu"):
         nn.RNN(1, 2, nonlinearity="sin")
     layer = nn.LSTM(3, 4)
-    with raises(RuntimeError, r"Expected 3, got 2"):
+    with raises(RuntimeError, r"input_size = 3, got \(5, 1, 2\)"):
         layer(flow.ones(5, 1, 2))
-    with raises(RuntimeError, r"Expected hidden\[0\] size \(1, 2, 4\)"):
+    with raises(RuntimeError, r"a first state \(1, 2, 4\)"):
         layer(flow.ones(5, 2, 3), (flow.ones(1, 1, 4), flow.ones(1, 2, 4)))
-    with raises(RuntimeError, r"3-D"):
+    with raises(RuntimeError, r"states of 3 dims, got"):
         layer(flow.ones(5, 2, 3), (flow.ones(1, 4), flow.ones(1, 4)))
     with raises(RuntimeError, r"1 or 2 dims"):
         nn.GRUCell(1, 2)(flow.ones(1, 1, 1))

@@ -385,7 +385,7 @@ def _global_id(self: Any) -> int:
 
 def _removed(name: str, instead: str) -> Any:
     def get(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(f".{name} has been removed, please use .{instead} instead")
+        raise RuntimeError(f"[{name}] expects to be called by its new name, {instead}")
 
     get.__name__ = name
     return get

@@ -78,7 +78,7 @@ def test_errors_of_hooks() -> None:
         _ = x * x
     with hooks(lambda t: t, lambda _t: 0):
         y = x * x
-    with raises(TypeError, "unpack_hook should return a Tensor", "int"):
+    with raises(TypeError, "expects unpack_hook to give a Tensor", "int"):
         y.backward()
     with raises(TypeError, "two functions"), hooks(1, 2):
         pass

@@ -68,7 +68,7 @@ class GlobalState:
         Raises:
             RuntimeError: always.
         """
-        raise RuntimeError(".to_consistent has been removed, please use .to_global instead")
+        raise RuntimeError("[to_consistent] expects to be called by its new name, to_global")
 
     def _tensors(self) -> list[Any]:
         found = {

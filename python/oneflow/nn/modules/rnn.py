@@ -158,14 +158,12 @@ class RNNBase(Module):
         wanted = 3 if batch_sizes is None else 2
         if input.dim() != wanted:
             raise RuntimeError(
-                f"[{type(self).__name__}] expects input of {wanted} dims, got "
-                f"{tuple(input.shape)}: input must have {wanted} dimensions, got {input.dim()}"
+                f"[{type(self).__name__}] expects input of {wanted} dims, got {tuple(input.shape)}"
             )
         if input.shape[-1] != self.input_size:
             raise RuntimeError(
-                f"[{type(self).__name__}] expects input whose last size is input_size: "
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
-                f"got {input.shape[-1]}"
+                f"[{type(self).__name__}] expects input whose last size is input_size = "
+                f"{self.input_size}, got {tuple(input.shape)}"
             )
 
     def get_expected_hidden_size(self, input: Any, batch_sizes: Any) -> tuple[int, int, int]:
@@ -183,11 +181,12 @@ class RNNBase(Module):
         self,
         hx: Any,
         expected_hidden_size: tuple[int, int, int],
-        msg: str = "Expected hidden size {}, got {}",
+        msg: str = "expects an initial state {}, got {}",
     ) -> None:
         """RuntimeError for initial states of another shape."""
         if tuple(hx.shape) != expected_hidden_size:
-            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+            text = msg.format(expected_hidden_size, tuple(hx.shape))
+            raise RuntimeError(f"[{type(self).__name__}] {text}")
 
     def check_forward_args(self, input: Any, hidden: Any, batch_sizes: Any) -> None:
         """RuntimeError where input or initial states do not fit."""
@@ -223,18 +222,18 @@ class RNNBase(Module):
 
     def _batched(self, hx: Any) -> Any:
         """The initial state of one sequence, as a batch of one."""
-        self._check_state_dims(hx, 2, "unbatched 2-D")
+        self._check_state_dims(hx, 2)
         return hx.unsqueeze(1)
 
-    def _check_state_dims(self, hx: Any, dims: int, what: str) -> None:
+    def _check_state_dims(self, hx: Any, dims: int) -> None:
         if hx.dim() != dims:
             raise RuntimeError(
-                f"[{type(self).__name__}] expects states of {dims} dims: For {what} input, hx "
-                f"should also be {dims}-D but got {hx.dim()}-D tensor"
+                f"[{type(self).__name__}] expects initial states of {dims} dims, got "
+                f"{tuple(hx.shape)}"
             )
 
     def _check_states(self, hx: Any) -> None:
-        self._check_state_dims(hx, 3, "batched 3-D")
+        self._check_state_dims(hx, 3)
 
     def _unbatched(self, hn: Any) -> Any:
         return hn.squeeze(1)
@@ -367,12 +366,12 @@ class LSTM(RNNBase):
         self.check_hidden_size(
             hidden[0],
             self.get_expected_hidden_size(input, batch_sizes),
-            "Expected hidden[0] size {}, got {}",
+            "expects a first state {}, got {}",
         )
         self.check_hidden_size(
             hidden[1],
             self.get_expected_cell_size(input, batch_sizes),
-            "Expected hidden[1] size {}, got {}",
+            "expects a second state {}, got {}",
         )
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
@@ -387,12 +386,12 @@ class LSTM(RNNBase):
 
     def _batched(self, hx: Any) -> Any:
         for state in hx:
-            self._check_state_dims(state, 2, "unbatched 2-D")
+            self._check_state_dims(state, 2)
         return tuple(state.unsqueeze(1) for state in hx)
 
     def _check_states(self, hx: Any) -> None:
         for state in hx:
-            self._check_state_dims(state, 3, "batched 3-D")
+            self._check_state_dims(state, 3)
 
     def _unbatched(self, hn: Any) -> Any:
         return tuple(state.squeeze(1) for state in hn)
