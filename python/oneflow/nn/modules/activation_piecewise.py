@@ -42,7 +42,7 @@ class Hardswish(_Inplace):
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Hardswish()(flow.tensor([-4.0, 0.0, 3.0]))
-        tensor([-0.,  0.,  3.], dtype=oneflow.float32)
+        tensor([-0., 0., 3.], dtype=oneflow.float32)
 
     Source: Howard et al., "Searching for MobileNetV3", 2019.
     """
