@@ -211,9 +211,10 @@ Maybe<TensorPtr> Normalization(const TensorPtr& x, const TensorPtr& moving_mean,
   }
   const int64_t count = CountOf(x, channel);
   if (count == 1) {
-    return ValueError("[normalization] expects more than 1 value per channel when training, got "
-                      "input shape {}",
-                      x->shape());
+    return ValueError(
+        "[normalization] expects at least 2 values in each channel to train with, got "
+        "input shape {}",
+        x->shape());
   }
   const TensorTuple out = JUST(batch_normalize(x, p.weight, p.bias, channel, epsilon, true));
   JUST(UpdateRunning(moving_mean, moving_variance, out[1], out[2], momentum, count));
@@ -248,8 +249,8 @@ Maybe<TensorPtr> InstanceNorm(const TensorPtr& input, const TensorPtr& running_m
   const int64_t count =
       input->Count() / std::max<int64_t>(1, input->shape()[0] * input->shape()[1]);
   if (count == 1) {
-    return ValueError("[instance_norm] expects more than 1 value per channel and sample, got input "
-                      "shape {}",
+    return ValueError("[instance_norm] expects at least 2 values in each channel of a sample, got "
+                      "input shape {}",
                       input->shape());
   }
   const Parameters p = JUST(Fit(weight, bias, input));

@@ -264,11 +264,11 @@ def other_sizes() -> None:
 loose: Any = SGD  # wrong types on purpose
 BAD: list[tuple[Any, Any, str]] = [
     (lambda: loose([]), ValueError, "at least one parameter"),
-    (lambda: loose(a_parameter()), TypeError, "expects an iterable of tensors or dicts"),
+    (lambda: loose(a_parameter()), TypeError, "expects params to be Tensors, or groups as dicts"),
     (
         lambda: loose({"params": []}),
         TypeError,
-        "expects an iterable of tensors or dicts, .* dict|dict",
+        "expects params to be Tensors, or groups as dicts, .* dict|dict",
     ),
     (lambda: loose(None), TypeError, "got NoneType"),
     (lambda: loose([3]), TypeError, "expects tensors as parameters, got int"),

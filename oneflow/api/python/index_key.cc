@@ -157,10 +157,8 @@ class Reader {
     if (value == -1 && PyErr_Occurred() != nullptr) { return TakePythonError(); }
     const int64_t size = x_->shape()[taken_];
     if (value < -size || value >= size) {
-      return IndexError(
-          "[{}] expects an index in [{}, {}) for dimension {} of shape {}, got {}, out "
-          "of range for dimension with size {}",
-          op_, -size, size, taken_, x_->shape(), static_cast<int64_t>(value), size);
+      return IndexError("[{}] expects an index in [{}, {}) for dimension {} of shape {}, got {}",
+                        op_, -size, size, taken_, x_->shape(), static_cast<int64_t>(value));
     }
     out_.view = JUST(functional::select(out_.view, dim_, value));
     ++taken_;

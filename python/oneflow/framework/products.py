@@ -97,7 +97,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
         return _C.tensordot(a, b, dims)
     if not isinstance(dims, (list, tuple)) or len(dims) != 2:
         raise TypeError(
-            f"[tensordot] expects dims to be an int, two lists, or a Tensor of them, got {dims!r}"
+            f"[tensordot] expects an int, two lists or a Tensor of them as dims, got {dims!r}"
         )
     first, second = (list(d) if isinstance(d, (list, tuple)) else [d] for d in dims)
     return _C.tensordot(a, b, first, second)

@@ -23,7 +23,7 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-error_msg = " is not implemented, please submit an issue at the project's tracker"
+error_msg = ": OneFlow has nothing of this name"
 
 
 class ModuleWrapper(types.ModuleType):

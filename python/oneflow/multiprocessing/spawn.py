@@ -108,13 +108,13 @@ class ProcessContext:
         process = self.processes[index]
         if not self.error_queues[index].empty():
             text = self.error_queues[index].get()
-            message = f"\n\n-- Process {index} terminated with the following error:\n{text}"
+            message = f"[spawn] expects process {index} to raise nothing, got this from it:\n{text}"
             raise ProcessRaisedException(message, index, process.pid)
         if process.exitcode < 0:
             name = signal.Signals(-process.exitcode).name
-            message = f"process {index} terminated with signal {name}"
+            message = f"[spawn] expects process {index} to exit with 0, got signal {name}"
             raise ProcessExitedException(message, index, process.pid, process.exitcode, name)
-        message = f"process {index} terminated with exit code {process.exitcode}"
+        message = f"[spawn] expects process {index} to exit with 0, got {process.exitcode}"
         raise ProcessExitedException(message, index, process.pid, process.exitcode)
 
 

@@ -197,7 +197,7 @@ class Optimizer:
     def __init__(self, params: Any, options: dict[str, Any] | None = None) -> None:
         if isinstance(params, (Tensor, Mapping)) or not isinstance(params, Iterable):
             raise TypeError(
-                f"[{self._name}] expects an iterable of tensors or dicts as params, "
+                f"[{self._name}] expects params to be Tensors, or groups as dicts, "
                 f"got {type(params).__name__}"
             )
         self.defaults = dict(options or {})

@@ -63,7 +63,7 @@ class DualObject:
             run.modules.append(self)
 
     def __repr__(self) -> str:
-        return f"PyTorch object:\n{self.pytorch}\n\nOneFlow object:\n{self.oneflow}"
+        return f"PyTorch:\n{self.pytorch}\nOneFlow:\n{self.oneflow}"
 
     def __getattr__(self, key: str) -> Any:
         if key.startswith("__") and key.endswith("__"):
