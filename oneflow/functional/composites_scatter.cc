@@ -5,6 +5,7 @@
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/composites_indexing.h"
+#include "oneflow/functional/dispatch.h"
 #include "oneflow/functional/generated/functional.h"
 
 namespace oneflow::functional::composites {
@@ -95,6 +96,7 @@ Maybe<TensorPtr> ScatterInputGrad(const TensorPtr& dy, const TensorPtr& index, i
   if (mode == kAdd) { return dy; }
   if (mode != kAssign) { return RuntimeError("[scatter] with reduce='multiply' has no gradient"); }
   const TensorPtr zero = JUST(NumberLike(dy, Scalar(0), index->shape()));
+  const FreshTargets fresh;
   return ScatterTo(JUST(copy(dy)), dim, index, zero, kAssign, IndexCaller::kScatter);
 }
 
@@ -114,11 +116,13 @@ Maybe<TensorPtr> ScatterSrcGrad(const TensorPtr& dy, const TensorPtr& index, int
 
 Maybe<TensorPtr> Scatter(const TensorPtr& input, int64_t dim, const TensorPtr& index,
                          const TensorPtr& src, const OptString& reduce) {
+  const FreshTargets fresh;
   return ScatterInto(JUST(copy(input)), dim, index, src, reduce);
 }
 
 Maybe<TensorPtr> ScatterScalar(const TensorPtr& input, int64_t dim, const TensorPtr& index,
                                Scalar src, const OptString& reduce) {
+  const FreshTargets fresh;
   return ScatterScalarInto(JUST(copy(input)), dim, index, src, reduce);
 }
 
@@ -135,6 +139,7 @@ Maybe<TensorPtr> ScatterScalarInto(const TensorPtr& input, int64_t dim, const Te
 
 Maybe<TensorPtr> ScatterAdd(const TensorPtr& input, int64_t dim, const TensorPtr& index,
                             const TensorPtr& src) {
+  const FreshTargets fresh;
   return ScatterAddInto(JUST(copy(input)), dim, index, src);
 }
 
@@ -156,6 +161,7 @@ Maybe<TensorPtr> IndexSelect(const TensorPtr& input, int64_t dim, const TensorPt
 
 Maybe<TensorPtr> IndexAdd(const TensorPtr& input, int64_t dim, const TensorPtr& index,
                           const TensorPtr& source, Scalar alpha) {
+  const FreshTargets fresh;
   return IndexAddInto(JUST(copy(input)), dim, index, source, alpha);
 }
 
@@ -168,6 +174,7 @@ Maybe<TensorPtr> IndexAddInto(const TensorPtr& input, int64_t dim, const TensorP
 
 Maybe<TensorPtr> IndexFill(const TensorPtr& input, int64_t dim, const TensorPtr& index,
                            Scalar value) {
+  const FreshTargets fresh;
   return IndexFillInto(JUST(copy(input)), dim, index, value);
 }
 
@@ -180,6 +187,7 @@ Maybe<TensorPtr> IndexFillInto(const TensorPtr& input, int64_t dim, const Tensor
 
 Maybe<TensorPtr> IndexCopy(const TensorPtr& input, int64_t dim, const TensorPtr& index,
                            const TensorPtr& source) {
+  const FreshTargets fresh;
   return IndexCopyInto(JUST(copy(input)), dim, index, source);
 }
 
@@ -202,6 +210,7 @@ Maybe<TensorPtr> UnsortedSegmentSum(const TensorPtr& x, const TensorPtr& segment
   shape.PushBack(num_segments);
   for (int d = dim + segment_ids->ndim(); d < x->ndim(); ++d) { shape.PushBack(x->shape()[d]); }
   const TensorPtr out = JUST(zeros(shape, x->dtype(), x->device()));
+  const FreshTargets fresh;
   return index_at_put_(out, x, {segment_ids}, dim, true,
                        static_cast<int64_t>(IndexCaller::kSegmentSum));
 }
@@ -252,6 +261,7 @@ Maybe<TensorPtr> GatherNd(const TensorPtr& input, const TensorPtr& indices) {
 
 Maybe<TensorPtr> ScatterNd(const TensorPtr& indices, const TensorPtr& updates, const Dims& shape) {
   const TensorPtr out = JUST(zeros(shape, updates->dtype(), updates->device()));
+  const FreshTargets fresh;
   return PutColumns(out, indices, updates, true, IndexCaller::kScatterNd);
 }
 
@@ -262,12 +272,16 @@ Maybe<TensorPtr> ScatterNdLike(const TensorPtr& like, const TensorPtr& updates,
 
 Maybe<TensorPtr> TensorScatterNdUpdate(const TensorPtr& tensor, const TensorPtr& indices,
                                        const TensorPtr& updates, bool inplace) {
-  const TensorPtr target = inplace ? tensor : JUST(copy(tensor));
-  return PutColumns(target, indices, updates, false, IndexCaller::kTensorScatterNdUpdate);
+  if (inplace) {
+    return PutColumns(tensor, indices, updates, false, IndexCaller::kTensorScatterNdUpdate);
+  }
+  const FreshTargets fresh;
+  return PutColumns(JUST(copy(tensor)), indices, updates, false, IndexCaller::kTensorScatterNdUpdate);
 }
 
 Maybe<TensorPtr> IndexPut(const TensorPtr& input, const TensorTuple& indices,
                           const TensorPtr& values, bool accumulate) {
+  const FreshTargets fresh;
   return IndexPutInto(JUST(copy(input)), indices, values, accumulate);
 }
 

@@ -430,6 +430,8 @@ bool CoversStorage(const Tensor& t) {
 
 void SetCast(CastFn fn) { cast_fn.store(fn); }
 
+thread_local bool FreshTargets::active_ = false;
+
 Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
                      const void* attrs, TensorPtr* outputs, const DispatchOptions& options) {
   const OpDef& def = *op.def;
@@ -501,6 +503,7 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   Call call(o.count - first, targets);
   call.op.on_failure =
       def.inplace_failure == InplaceFailure::kSkips ? OnFailure::kSkip : OnFailure::kKeepTarget;
+  if (__builtin_expect(FreshTargets::active(), 0)) { call.op.on_failure = OnFailure::kPoison; }
   call.op.overwrites = writes_only && CoversStorage(*o.tensors[0]);
   Stream* stream = JUST(Vm::Get()->StreamFor(o.device));
   JUST(call.Issue(def, o, first, final_attrs, o.tensors, stream));

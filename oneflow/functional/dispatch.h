@@ -37,6 +37,21 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
 Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int num_inputs,
                             const void* attrs, const DispatchOptions& options = DispatchOptions());
 
+// While one is alive, the targets of this thread's ops in place are results that nobody has seen yet,
+// such as a composite's own copy: an op that fails poisons them, as if it had made them.
+class FreshTargets {
+ public:
+  FreshTargets() : before_(active_) { active_ = true; }
+  ~FreshTargets() { active_ = before_; }
+  FreshTargets(const FreshTargets&) = delete;
+  FreshTargets& operator=(const FreshTargets&) = delete;
+  static bool active() { return active_; }
+
+ private:
+  static thread_local bool active_;
+  const bool before_;
+};
+
 // How a tensor is cast, with history; registered once by the functional layer.
 using CastFn = Maybe<TensorPtr> (*)(const TensorPtr& tensor, DataType dtype);
 void SetCast(CastFn fn);

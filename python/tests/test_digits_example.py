@@ -153,11 +153,13 @@ def test_what_cannot_be_kept_is_not_trained(tmp_path: Path, monkeypatch: Any) ->
 
 
 def test_a_training_that_diverges_says_so_and_keeps_the_old_checkpoint(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "digits.of").write_bytes(b"old")
-    assert digits.main(["--lr", "1e5", "--epochs", "3", "--out", str(tmp_path)]) == 1
-    assert "training diverged; try a smaller --lr than 100000" in capsys.readouterr().err
+    x, *others = digits.load_digits(0)
+    monkeypatch.setattr(digits, "load_digits", lambda seed: (x * np.float32(np.nan), *others))
+    assert digits.main(["--lr", "0.5", "--out", str(tmp_path)]) == 1
+    assert "training diverged; try a smaller --lr than 0.5" in capsys.readouterr().err
     assert (tmp_path / "digits.of").read_bytes() == b"old"
 
 

@@ -319,28 +319,44 @@ class Optimizer:
             raise NotImplementedError(f"[Optimizer] {self._name} does not define step()")
         loss = self._evaluate(closure)
         with no_grad():
-            work = [(group.options, *self._with_gradients(group)) for group in self.param_groups]
-            for options, parameters, _ in work:
-                self._make_states(options, parameters)
-            step = self.state["step"] + 1
-            for options, parameters, gradients in work:
-                names = self._state_names(options)
-                for some, their in _rounds(parameters, gradients):
-                    states = [[self.state[p][name] for p in some] for name in names]
-                    self._update(options, step, some, their, states)
-            self.state["step"] = step
+            made: list[tuple[dict[str, Any], str]] = []
+            try:
+                self._step(made)
+            except BaseException:
+                for own, name in made:  # what was new is given back: nothing has changed
+                    del own[name]
+                raise
         return loss
+
+    def _step(self, made: list[tuple[dict[str, Any], str]]) -> None:
+        """A step; tensors of state that are new are noted in `made`."""
+        work = [(group.options, *self._with_gradients(group)) for group in self.param_groups]
+        for options, parameters, _ in work:
+            self._make_states(options, parameters, made)
+        step = self.state["step"] + 1
+        for options, parameters, gradients in work:
+            names = self._state_names(options)
+            for some, their in _rounds(parameters, gradients):
+                states = [[self.state[p][name] for p in some] for name in names]
+                self._update(options, step, some, their, states)
+        self.state["step"] = step
 
     def _with_gradients(self, group: ParamGroup) -> tuple[list[Any], list[Any]]:
         pairs = [(p, p.grad) for p in group.parameters]
         return [p for p, g in pairs if g is not None], [g for _, g in pairs if g is not None]
 
-    def _make_states(self, options: dict[str, Any], parameters: list[Any]) -> None:
+    def _make_states(
+        self,
+        options: dict[str, Any],
+        parameters: list[Any],
+        made: list[tuple[dict[str, Any], str]],
+    ) -> None:
         for name in self._state_names(options):
             for parameter in parameters:
                 own = self.state[parameter]
                 if name not in own:
                     own[name] = self._new_state(name, parameter, options)
+                    made.append((own, name))
 
     def _state_names(self, options: dict[str, Any]) -> tuple[str, ...]:
         """The tensors of state that each parameter of a group has; for subclasses."""
