@@ -276,7 +276,8 @@ Maybe<TensorPtr> TensorScatterNdUpdate(const TensorPtr& tensor, const TensorPtr&
     return PutColumns(tensor, indices, updates, false, IndexCaller::kTensorScatterNdUpdate);
   }
   const FreshTargets fresh;
-  return PutColumns(JUST(copy(tensor)), indices, updates, false, IndexCaller::kTensorScatterNdUpdate);
+  return PutColumns(JUST(copy(tensor)), indices, updates, false,
+                    IndexCaller::kTensorScatterNdUpdate);
 }
 
 Maybe<TensorPtr> IndexPut(const TensorPtr& input, const TensorTuple& indices,

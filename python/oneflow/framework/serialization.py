@@ -130,9 +130,15 @@ def load(
 
 def _read(stream: Any, name: str, device: Any, pytorch: bool) -> Any:
     """Reads a file of whichever kind it is."""
-    start = stream.tell()
-    head = stream.read(64)
-    stream.seek(start)
+    try:
+        start = stream.tell()
+        head = stream.read(64)
+        stream.seek(start)
+    except ValueError as error:  # a closed stream
+        raise CheckpointError(
+            f"[load] expects a file of oneflow.save, got {name}, which is damaged: "
+            f"ValueError: {error}"
+        ) from None
     if _safetensors.is_safetensors(head):
         return _safetensors.read(stream, name, device)
     if pytorch and _torch_read.is_stream(head):

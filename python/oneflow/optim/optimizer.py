@@ -319,16 +319,18 @@ class Optimizer:
             raise NotImplementedError(f"[Optimizer] {self._name} does not define step()")
         loss = self._evaluate(closure)
         with no_grad():
-            made: list[tuple[dict[str, Any], str]] = []
+            made: list[tuple[Any, str]] = []
             try:
                 self._step(made)
             except BaseException:
-                for own, name in made:  # what was new is given back: nothing has changed
-                    del own[name]
+                for parameter, name in made:  # what was new is given back: nothing has changed
+                    del self.state[parameter][name]
+                    if not self.state[parameter]:
+                        del self.state[parameter]
                 raise
         return loss
 
-    def _step(self, made: list[tuple[dict[str, Any], str]]) -> None:
+    def _step(self, made: list[tuple[Any, str]]) -> None:
         """A step; tensors of state that are new are noted in `made`."""
         work = [(group.options, *self._with_gradients(group)) for group in self.param_groups]
         for options, parameters, _ in work:
@@ -349,14 +351,14 @@ class Optimizer:
         self,
         options: dict[str, Any],
         parameters: list[Any],
-        made: list[tuple[dict[str, Any], str]],
+        made: list[tuple[Any, str]],
     ) -> None:
         for name in self._state_names(options):
             for parameter in parameters:
-                own = self.state[parameter]
-                if name not in own:
-                    own[name] = self._new_state(name, parameter, options)
-                    made.append((own, name))
+                if name not in self.state[parameter]:
+                    new = self._new_state(name, parameter, options)
+                    self.state[parameter][name] = new
+                    made.append((parameter, name))
 
     def _state_names(self, options: dict[str, Any]) -> tuple[str, ...]:
         """The tensors of state that each parameter of a group has; for subclasses."""

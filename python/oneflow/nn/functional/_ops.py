@@ -14,7 +14,8 @@ _SAME = (
     "ctc_greedy_decoder", "dropout", "dropout1d", "dropout2d", "dropout3d", "elu", "fold", "glu",
     "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "l1_loss",
     "leaky_relu", "logsigmoid", "max_unpool1d", "max_unpool2d", "max_unpool3d", "mish",
-    "mse_loss", "normalize", "one_hot", "pairwise_distance", "prelu", "quick_gelu", "selu",
+    "mse_loss", "normalize", "one_hot", "pairwise_distance", "prelu", "quick_gelu",
+    "scaled_dot_product_attention", "selu",
     "sigmoid", "silu", "smooth_l1_loss", "softplus", "softshrink", "softsign", "square_relu",
     "tanh", "threshold", "triplet_margin_loss", "unfold",
 )  # fmt: skip
