@@ -135,15 +135,18 @@ def test_a_poisoned_gradient_changes_no_weight() -> None:
 @pytest.mark.parametrize("mode", ["auto", "inline"])
 def test_an_update_inline_skips_a_gradient_that_failed_in_the_background(mode: str) -> None:
     weight = flow.ones(3, requires_grad=True)
+    beside = flow.ones(3, requires_grad=True)
     other = flow.ones(3, requires_grad=True)
-    optimizer = flow.optim.SGD([weight, other], lr=1.0)
+    groups = [{"params": [weight, beside]}, {"params": [other]}]
+    optimizer = flow.optim.SGD(groups, lr=1.0)
     vm.set_vm_mode("queued")
     (weight * failed(flow.ones(3))).sum().backward()
-    (other * 2).sum().backward()
+    (beside * 2 + other * 2).sum().backward()
     other.grad.tolist()  # all is done, one way or the other
     vm.set_vm_mode(mode)
     optimizer.step()
     assert weight.tolist() == [1, 1, 1]
+    assert beside.tolist() == [1, 1, 1]  # a group's step is one op: it happens whole or not at all
     assert other.tolist() == [-1, -1, -1]
 
 
