@@ -25,6 +25,9 @@ struct ListUpdateAttrs {
   bool nesterov = false;
   bool maximize = false;
   bool centered = false;
+  // Whether the last operand holds lr and the two corrections, three float64: a graph's learning rate
+  // changes from run to run, while its attributes stay.
+  bool numbers = false;
 };
 
 // The norm of all elements together: p may be infinite; 0 counts the tensors that are not all zero.

@@ -16,16 +16,25 @@ Maybe<void> InPlace(const InferContext& context, int count, TensorMeta* outputs)
   return Ok();
 }
 
+Maybe<void> CheckNumbers(const InferContext& context, const TensorMeta& numbers) {
+  if (numbers.dtype == DataType::kDouble && numbers.shape == Shape({3})) { return Ok(); }
+  return RuntimeError("[{}] expects numbers of dtype float64 and shape (3,), got {} {}", context.op,
+                      DataTypeName(numbers.dtype), numbers.shape);
+}
+
 }  // namespace
 
 Maybe<void> InferListUpdate(const InferContext& context, TensorMeta* outputs) {
-  const int lists = context.GetAttrs<ListUpdateAttrs>().states + 2;
-  const int count = context.num_inputs / lists;
-  if (count * lists != context.num_inputs) {
+  const auto& attrs = context.GetAttrs<ListUpdateAttrs>();
+  const int lists = attrs.states + 2;
+  const int tensors = context.num_inputs - (attrs.numbers ? 1 : 0);
+  const int count = tensors / lists;
+  if (count * lists != tensors) {
     return RuntimeError("[{}] expects lists of one length, got {} tensors in {} lists", context.op,
-                        context.num_inputs, lists);
+                        tensors, lists);
   }
-  for (int i = 0; i < context.num_inputs; ++i) {
+  if (attrs.numbers) { JUST(CheckNumbers(context, *context.inputs[tensors])); }
+  for (int i = 0; i < tensors; ++i) {
     const TensorMeta& own = *context.inputs[i];
     const TensorMeta& param = *context.inputs[i % count];
     if (own.shape != param.shape || own.dtype != param.dtype) {

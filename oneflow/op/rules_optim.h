@@ -9,7 +9,7 @@
 namespace oneflow {
 
 // Lists of one length, one after the other: parameters, their states, their gradients. All that belongs
-// to one parameter has its shape and its floating dtype. ListUpdateAttrs.
+// to one parameter has its shape and its floating dtype. Then, if there are numbers, these. ListUpdateAttrs.
 Maybe<void> InferListUpdate(const InferContext& context, TensorMeta* outputs);
 // Any floating tensors, changed in place.
 Maybe<void> InferListInPlace(const InferContext& context, TensorMeta* outputs);

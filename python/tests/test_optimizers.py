@@ -295,6 +295,56 @@ def test_ops_refuse_leaves_that_require_grad() -> None:
         flow._C.multi_tensor_sgd_update_([p], [flow.ones(2)], 0.1)
 
 
+# What a graph tells each run in a tensor: learning rate and corrections.
+
+NUMBERED: list[tuple[Any, dict[str, Any]]] = [
+    (optim.SGD, {}),
+    (optim.SGD, {"momentum": 0.9}),
+    (optim.Adam, {"amsgrad": True}),
+    (optim.AdamW, {"weight_decay": 0.1}),
+    (optim.LAMB, {}),
+    (optim.Adagrad, {"lr_decay": 0.5}),
+    (optim.RMSprop, {"momentum": 0.5, "centered": True}),
+    (optim.Adadelta, {}),
+]
+
+
+def step_by_numbers(optimizer: Any) -> None:
+    """A step whose learning rate and corrections are read from a tensor."""
+    step = optimizer.state["step"] + 1
+    with flow.no_grad():
+        for group in optimizer.param_groups:
+            optimizer._make_states(group.options, group.parameters, [])
+            numbers = flow.tensor(optimizer._run_time(group.options, step), dtype=flow.float64)
+            # What it would compute itself is wrong, and must not be looked at.
+            options = {**group.options, "lr": 99.0, "numbers": [numbers]}
+            optimizer._update_group(options, 1000, *optimizer._with_gradients(group))
+    optimizer.state["step"] = step
+
+
+@pytest.mark.parametrize(("make", "options"), NUMBERED)
+def test_numbers_in_a_tensor(make: Any, options: dict[str, Any]) -> None:
+    own = [nn.Parameter(flow.randn(*shape)) for shape in SHAPES]
+    other = [nn.Parameter(p.detach().clone()) for p in own]
+    plain, numbered = make(own, lr=0.1, **options), make(other, lr=0.1, **options)
+    for _ in range(3):
+        for p, q in zip(own, other):
+            p.grad = flow.randn(*p.shape)
+            q.grad = p.grad.clone()
+        plain.step()
+        step_by_numbers(numbered)
+    for p, q in zip(own, other):
+        assert np.array_equal(values(p), values(q))
+
+
+@pytest.mark.parametrize(
+    "numbers", [lambda: flow.ones(3), lambda: flow.ones(2, dtype=flow.float64)]
+)
+def test_wrong_numbers(numbers: Any) -> None:
+    with raises(RuntimeError, "multi_tensor_sgd_update", r"float64 and shape \(3,\)"):
+        flow._C.multi_tensor_sgd_update_([flow.ones(2)], [flow.ones(2)], 0.1, numbers=[numbers()])
+
+
 # L-BFGS.
 
 

@@ -148,6 +148,8 @@ def cpp_value(kind: str, value: Any) -> str:
         return plain.get(kind, "std::nullopt")
     if kind.startswith("dtype"):
         return f"DataType::{DTYPES[value]}"
+    if kind == "Tensor[]":
+        return "TensorTuple{}"
     if kind == "int[][]":
         return f"std::vector<Dims>{{{', '.join(cpp_value('int[]', v) for v in value)}}}"
     if kind in _LISTS:
@@ -236,6 +238,8 @@ def _default(kind: str, name: str, text: str, size: int) -> Any:
         "ignored": (object,),
     }
     base = kind.rstrip("?")
+    if kind == "Tensor[]" and value == []:
+        return value
     if value is not None and not isinstance(value, expected.get(base, ())):
         raise SignatureError(f"`{text}` is no default for `{name}` of type {kind}")
     return value

@@ -60,6 +60,7 @@ def test_only_the_last_positional_int_list_takes_varargs() -> None:
         ("bool?", True, "true"),
         ("str?", "none", '"none"'),
         ("ignored", None, "Ignored()"),
+        ("Tensor[]", [], "TensorTuple{}"),
     ],
 )
 def test_defaults_in_cpp(kind: str, value: object, cpp: str) -> None:

@@ -354,6 +354,7 @@ TensorPtr ArgParser::OptionalTensor(int i) { return Given(i) ? Tensor(i) : Tenso
 
 TensorTuple ArgParser::TensorList(int i) {
   TensorTuple list;
+  if (!Given(i) && !bound_->params[i].required) { return list; }
   if (!IsTensorList(slots_[i])) {  // it was when it was matched
     PyErr_SetString(PyExc_TypeError, "a list changed while it was read");
     return list;

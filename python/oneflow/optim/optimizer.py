@@ -337,11 +337,24 @@ class Optimizer:
             self._make_states(options, parameters, made)
         step = self.state["step"] + 1
         for options, parameters, gradients in work:
-            names = self._state_names(options)
-            for some, their in _rounds(parameters, gradients):
-                states = [[self.state[p][name] for p in some] for name in names]
-                self._update(options, step, some, their, states)
+            self._update_group(options, step, parameters, gradients)
         self.state["step"] = step
+
+    def _update_group(
+        self, options: dict[str, Any], step: int, parameters: list[Any], gradients: list[Any]
+    ) -> None:
+        names = self._state_names(options)
+        for some, their in _rounds(parameters, gradients):
+            states = [[self.state[p][name] for p in some] for name in names]
+            self._update(options, step, some, their, states)
+
+    def _run_time(self, options: dict[str, Any], step: int) -> tuple[float, float, float]:
+        """What of an update depends on the step: learning rate, and two corrections.
+
+        A graph computes it for each run. `_update` finds it then, as a list of one tensor, in
+        options["numbers"], which goes before the numbers that `_update` computes itself.
+        """
+        return float(options["lr"]), 1.0, 1.0
 
     def _with_gradients(self, group: ParamGroup) -> tuple[list[Any], list[Any]]:
         pairs = [(p, p.grad) for p in group.parameters]

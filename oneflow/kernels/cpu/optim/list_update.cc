@@ -1,7 +1,7 @@
 // The kernels multi_tensor_*_update: one step of an optimizer over a list of parameters.
 //
 // Operands: parameters, then a list for each kind of state, then gradients; all but the gradients are
-// written, in place.
+// written, in place. Last, if there are numbers, a tensor with what changes from step to step.
 #include <vector>
 
 #include "oneflow/device/cpu/parallel.h"
@@ -33,13 +33,25 @@ struct Member {
   const ArrayView& param() const { return *arrays[0]; }
 };
 
+// The attributes of a call, with the numbers that it is given as an operand.
+ListUpdateAttrs AttrsOf(const KernelCall& call) {
+  ListUpdateAttrs attrs = call.GetAttrs<ListUpdateAttrs>();
+  if (!attrs.numbers) { return attrs; }
+  const ArrayView& numbers = call.inputs[call.num_inputs - 1];
+  const auto at = [&](int i) { return numbers.Data<double>()[i * numbers.strides[0]]; };
+  attrs.lr = at(0);
+  attrs.bias_correction1 = at(1);
+  attrs.bias_correction2 = at(2);
+  return attrs;
+}
+
 class List {
  public:
   explicit List(const KernelCall& call)
       : call_(call),
-        attrs_(call.GetAttrs<ListUpdateAttrs>()),
+        attrs_(AttrsOf(call)),
         arrays_(attrs_.states + 2),
-        size_(call.num_inputs / arrays_) {}
+        size_((call.num_inputs - (attrs_.numbers ? 1 : 0)) / arrays_) {}
 
   int size() const { return size_; }
   const ListUpdateAttrs& attrs() const { return attrs_; }
@@ -57,7 +69,7 @@ class List {
 
  private:
   const KernelCall& call_;
-  const ListUpdateAttrs& attrs_;
+  const ListUpdateAttrs attrs_;
   const int arrays_;
   const int size_;
 };
@@ -66,8 +78,9 @@ const char* Accept(const KernelCall& call) {
   for (int i = 0; i < call.num_inputs; ++i) {
     if (!IsFloating(call.inputs[i].dtype)) { return "a dtype that is not floating"; }
   }
-  const int states = call.GetAttrs<ListUpdateAttrs>().states;
-  const int gradients = call.num_inputs - call.num_outputs;
+  const auto& attrs = call.GetAttrs<ListUpdateAttrs>();
+  const int states = attrs.states;
+  const int gradients = call.num_inputs - call.num_outputs - (attrs.numbers ? 1 : 0);
   if (gradients * (states + 1) != call.num_outputs) { return "lists of several lengths"; }
   return states <= kMaxUpdateStates ? nullptr : "too much state";
 }

@@ -62,6 +62,8 @@ class Module(Traversal, GlobalState):
     """
 
     _version = 1
+    # Grows whenever any module is given a parameter or a module, or another mode: graphs look at it.
+    _changes = 0
     training: bool
 
     def __init__(self) -> None:
@@ -121,11 +123,15 @@ class Module(Traversal, GlobalState):
         if isinstance(value, Parameter):
             self._forget(name, "parameters")
             self.register_parameter(name, value)
+            Module._changes += 1
         elif isinstance(value, Module):
             self._forget(name, "modules")
             self._modules[name] = value
+            Module._changes += 1
         elif not self._replace(name, value):
             object.__setattr__(self, name, value)
+            if name == "training":
+                Module._changes += 1
 
     def _forget(self, name: str, kind: str) -> None:
         """Removes what else has this name, before a parameter or module takes it."""

@@ -92,4 +92,5 @@ class Adadelta(Optimizer):
             options["eps"],
             options["maximize"],
             l2=options["weight_decay"],
+            numbers=options.get("numbers", ()),
         )

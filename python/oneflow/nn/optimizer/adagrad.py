@@ -83,7 +83,16 @@ class Adagrad(Optimizer):
         gradients: list[Any],
         states: list[list[Any]],
     ) -> None:
-        lr = options["lr"] / (1 + (step - 1) * options["lr_decay"])
+        lr, _, _ = self._run_time(options, step)
         _C.multi_tensor_adagrad_update_(
-            parameters, *states, gradients, lr, options["eps"], l2=options["weight_decay"]
+            parameters,
+            *states,
+            gradients,
+            lr,
+            options["eps"],
+            l2=options["weight_decay"],
+            numbers=options.get("numbers", ()),
         )
+
+    def _run_time(self, options: dict[str, Any], step: int) -> tuple[float, float, float]:
+        return float(options["lr"]) / (1 + (step - 1) * options["lr_decay"]), 1.0, 1.0

@@ -40,6 +40,10 @@ class AdamBase(Optimizer):
             corrections = [1.0 - beta1**step, 1.0 - beta2**step]
         return [options["lr"], beta1, beta2, options["eps"], *corrections]
 
+    def _run_time(self, options: dict[str, Any], step: int) -> tuple[float, float, float]:
+        lr, *_, first, second = self._numbers(options, step)
+        return float(lr), first, second
+
 
 class Adam(AdamBase):
     """Adam: steps by a running average of the gradients over the root of that of their squares.
@@ -113,7 +117,13 @@ class Adam(AdamBase):
         largest = states[2] if options["amsgrad"] else []
         numbers = self._numbers(options, step)
         _C.multi_tensor_adam_update_(
-            parameters, *states[:2], largest, gradients, *numbers, l2=options["weight_decay"]
+            parameters,
+            *states[:2],
+            largest,
+            gradients,
+            *numbers,
+            l2=options["weight_decay"],
+            numbers=options.get("numbers", ()),
         )
 
 
@@ -158,5 +168,11 @@ class AdamW(Adam):
         numbers = self._numbers(options, step)
         decay = options["weight_decay"]
         _C.multi_tensor_adam_update_(
-            parameters, *states[:2], largest, gradients, *numbers, weight_decay=decay
+            parameters,
+            *states[:2],
+            largest,
+            gradients,
+            *numbers,
+            weight_decay=decay,
+            numbers=options.get("numbers", ()),
         )

@@ -87,4 +87,7 @@ class LAMB(AdamBase):
     ) -> None:
         decay = {"weight_decay" if options["adam_w_mode"] else "l2": options["weight_decay"]}
         numbers = self._numbers(options, step)
-        _C.multi_tensor_lamb_update_(parameters, *states, gradients, *numbers, **decay)
+        given = options.get("numbers", ())
+        _C.multi_tensor_lamb_update_(
+            parameters, *states, gradients, *numbers, **decay, numbers=given
+        )

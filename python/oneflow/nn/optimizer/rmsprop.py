@@ -103,4 +103,5 @@ class RMSprop(Optimizer):
             options["eps"],
             options["momentum"],
             l2=options["weight_decay"],
+            numbers=options.get("numbers", ()),
         )

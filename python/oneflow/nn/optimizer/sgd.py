@@ -96,8 +96,9 @@ class SGD(Optimizer):
         states: list[list[Any]],
     ) -> None:
         lr, decay = options["lr"], options["weight_decay"]
+        numbers = options.get("numbers", ())
         if not states:
-            _C.multi_tensor_sgd_update_(parameters, gradients, lr, l2=decay)
+            _C.multi_tensor_sgd_update_(parameters, gradients, lr, l2=decay, numbers=numbers)
             return
         _C.multi_tensor_momentum_update_(
             parameters,
@@ -109,4 +110,5 @@ class SGD(Optimizer):
             options["nesterov"],
             options["maximize"],
             l2=decay,
+            numbers=numbers,
         )
