@@ -8,6 +8,7 @@
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/common/inline_array.h"
 #include "oneflow/functional/autocast.h"
+#include "oneflow/functional/graph_trace.h"
 #include "oneflow/functional/view_change_node.h"
 #include "oneflow/vm/vm.h"
 
@@ -268,6 +269,9 @@ bool AllocatesOnly(const OpDef& def) {
 
 Maybe<void> RunKernelOp(const OpDef& def, const Operands& o, const void* attrs, TensorMeta* metas,
                         const GeneratorPtr& generator, TensorPtr* outputs) {
+  if (GraphTrace* trace = GraphTrace::Current(); __builtin_expect(trace != nullptr, 0)) {
+    return trace->RecordOp(def, o.tensors, o.count, attrs, metas, generator, outputs);
+  }
   Stream* stream = JUST(Vm::Get()->StreamFor(metas[0].device));
   int64_t drawn = 0;
   for (int i = 0; i < def.num_outputs; ++i) {
@@ -309,7 +313,9 @@ Maybe<void> CheckTarget(const OpDef& def, const TensorPtr& target, const TensorM
 }
 
 Maybe<void> CheckTargetHistory(const OpDef& def, const TensorPtr& target) {
-  if (target->storage()->read_only()) {
+  if (target->storage()->read_only() &&
+      !(target->storage()->traced() && GraphTrace::Current() != nullptr)) {
+    JUST(CheckHasValue(def.name, *target));
     return RuntimeError(
         "[{}] in place expects memory that may be written, got a tensor of shape {} "
         "made from a read-only array; use .clone() first",
@@ -426,6 +432,20 @@ bool CoversStorage(const Tensor& t) {
   return static_cast<size_t>(t.Count()) * SizeOf(t.dtype()) == t.storage()->bytes();
 }
 
+Maybe<void> RunInplace(const OpDef& def, const Operands& o, int first, int targets,
+                       const void* attrs, const GeneratorPtr& generator) {
+  Attributes attributes;
+  const void* final_attrs =
+      JUST(attributes.Prepare(def, attrs, o.tensors[0]->Count(), generator));
+  Call call(o.count - first, targets);
+  call.op.on_failure =
+      def.inplace_failure == InplaceFailure::kSkips ? OnFailure::kSkip : OnFailure::kKeepTarget;
+  if (__builtin_expect(FreshTargets::active(), 0)) { call.op.on_failure = OnFailure::kPoison; }
+  call.op.overwrites = first > 0 && CoversStorage(*o.tensors[0]);
+  Stream* stream = JUST(Vm::Get()->StreamFor(o.device));
+  return call.Issue(def, o, first, final_attrs, o.tensors, stream);
+}
+
 }  // namespace
 
 void SetCast(CastFn fn) { cast_fn.store(fn); }
@@ -443,6 +463,9 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
   JUST(Infer(def, &o, attrs, &metas));
   if (def.is_view) {
     outputs[0] = MakeView(o.tensors[0], std::move(metas[0]));
+    if (GraphTrace* trace = GraphTrace::Current(); __builtin_expect(trace != nullptr, 0)) {
+      JUST(trace->RecordView(def, o.tensors[0], attrs, outputs[0]));
+    }
   } else {
     JUST(RunKernelOp(def, o, attrs, metas.data(), options.generator, outputs));
   }
@@ -497,16 +520,11 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
     }
     node = MakeIntrusive<OpNode>(&op, before.data() + first, o.count - first, attrs);
   }
-  Attributes attributes;
-  const void* final_attrs =
-      JUST(attributes.Prepare(def, attrs, o.tensors[0]->Count(), options.generator));
-  Call call(o.count - first, targets);
-  call.op.on_failure =
-      def.inplace_failure == InplaceFailure::kSkips ? OnFailure::kSkip : OnFailure::kKeepTarget;
-  if (__builtin_expect(FreshTargets::active(), 0)) { call.op.on_failure = OnFailure::kPoison; }
-  call.op.overwrites = writes_only && CoversStorage(*o.tensors[0]);
-  Stream* stream = JUST(Vm::Get()->StreamFor(o.device));
-  JUST(call.Issue(def, o, first, final_attrs, o.tensors, stream));
+  if (GraphTrace* trace = GraphTrace::Current(); __builtin_expect(trace != nullptr, 0)) {
+    JUST(trace->RecordInPlace(def, o.tensors, o.count, first, targets, attrs, options.generator));
+  } else {
+    JUST(RunInplace(def, o, first, targets, attrs, options.generator));
+  }
   for (int i = 0; i < targets; ++i) { o.tensors[i]->storage()->BumpVersion(); }
   if (!GradModeEnabled()) { return Ok(); }
   JUST(RecordChange(op, node, o.tensors, targets, writes_only ? -1 : 0));

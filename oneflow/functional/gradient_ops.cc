@@ -7,6 +7,7 @@
 #include "oneflow/functional/dispatch.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/functional/generated/functional_ops.h"
+#include "oneflow/functional/graph_trace.h"
 #include "oneflow/functional/view_change_node.h"
 #include "oneflow/vm/vm.h"
 
@@ -52,6 +53,7 @@ Maybe<TensorPtr> PutPart(const TensorPtr& dy, const TensorPtr& part, const Tenso
 
 const bool registered = [] {
   SetCast(&cast);
+  GraphTrace::SetCopyOp(kCopyOp.def);
   SetViewOps(ViewOps{&TakeView, &PutPart});
   SetGradientOps(
       GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &cast, &HasNan});

@@ -16,10 +16,11 @@ TEST(LogicalGraphTest, AppendInfersAndPrintShowsOpsShapesAndLines) {
   const ValueId sum = Call(&g, kAdd, {x, w}, nullptr, 12);
   const ValueId flipped = Call(&g, kTranspose, {sum}, nullptr, 13);
   const ValueId ones = Call(&g, kOnes, {}, nullptr, 99);
+  CHECK_JUST(g.AppendInPlace(&kRelu, nullptr, {w}, 1, 14));
   g.SetOutputs({flipped, ones});
-  g.AddUpdate(w, w);
   EXPECT_EQ(g.value(sum).meta.shape, (Shape{2, 3}));
   EXPECT_FALSE(g.value(flipped).meta.contiguous);
+  EXPECT_EQ(g.BufferOf(flipped), g.BufferOf(sum));
   CHECK_JUST(g.Verify());
   EXPECT_EQ(g.ToString(),
             "graph 'LinearGraph_0':\n"
@@ -28,8 +29,34 @@ TEST(LogicalGraphTest, AppendInfersAndPrintShowsOpsShapesAndLines) {
             "  %2 = add(%0, %1) : float32 (2, 3) cpu:0  # net.py:12 in build\n"
             "  %3 = transpose(%2) : float32 (3, 2) cpu:0, strides (1, 3)  # net.py:13 in build\n"
             "  %4 = ones() : float32 (2, 3) cpu:0  # stack evicted\n"
-            "  update %1 with %1\n"
+            "  %1 <- relu(%1) : float32 (3,) cpu:0  # net.py:14 in build\n"
             "  return %3, %4\n");
+}
+
+TEST(LogicalGraphTest, OnePlaceHasOneNumber) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2, 3}));
+  const ValueId a = Call(&g, kTranspose, {x});
+  const ValueId b = Call(&g, kTranspose, {x});
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(g.Place(g.BufferOf(x), MetaOf({2, 3})), x);
+  EXPECT_NE(g.Place(g.BufferOf(x), MetaOf({3, 2})), a);  // other strides
+}
+
+TEST(LogicalGraphTest, DrawsTakeBlocksInTheirOrder) {
+  LogicalGraph g("G");
+  const GeneratorPtr first = MakeIntrusive<Generator>(1);
+  const GeneratorPtr second = MakeIntrusive<Generator>(2);
+  Node a, b, c;
+  g.TakeBlocks(first, 3, &a);
+  g.TakeBlocks(second, 5, &b);
+  g.TakeBlocks(first, 4, &c);
+  EXPECT_EQ(a.draw_offset, 0u);
+  EXPECT_EQ(b.draw_offset, 0u);
+  EXPECT_EQ(c.draw_offset, 3u);
+  EXPECT_EQ(a.generator, c.generator);
+  ASSERT_EQ(g.draws().size(), 2u);
+  EXPECT_EQ(g.draws()[0].blocks, 7u);
 }
 
 TEST(LogicalGraphTest, NodesPinTheirStacks) {
@@ -86,31 +113,43 @@ std::string VerifyError(const LogicalGraph& g) {
   return verified.ok() ? "" : verified.error()->message();
 }
 
-Node NodeOf(const OpDef& def) {
+Node NodeOf(const OpDef& def, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
   Node node;
   node.def = &def;
   node.attrs.resize(def.attrs_size);
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
   return node;
 }
 
 TEST(VerifyTest, FindsAUseBeforeTheDefinition) {
   LogicalGraph g("G");
-  g.AppendCopy(NodeOf(kRelu), {1}, {MetaOf({2})});  // %0 = relu(%1)
-  g.AppendCopy(NodeOf(kOnes), {}, {MetaOf({2, 3})});
+  const ValueId a = g.AddComputed(MetaOf({2, 3}));
+  const ValueId b = g.AddComputed(MetaOf({2, 3}));
+  g.Record(NodeOf(kRelu, {b}, {a}));
+  g.Record(NodeOf(kOnes, {}, {b}));
   EXPECT_EQ(VerifyError(g), "graph 'G': %1 is used before it is computed");
 }
 
-TEST(VerifyTest, FindsAUseOfItself) {
+TEST(VerifyTest, FindsAnOutputThatNobodyMakes) {
   LogicalGraph g("G");
-  g.AppendCopy(NodeOf(kRelu), {0}, {MetaOf({2})});
+  g.SetOutputs({g.AddComputed(MetaOf({2}))});
   EXPECT_EQ(VerifyError(g), "graph 'G': %0 is used before it is computed");
+}
+
+TEST(VerifyTest, FindsABufferThatIsMadeTwice) {
+  LogicalGraph g("G");
+  const ValueId a = g.AddComputed(MetaOf({2, 3}));
+  g.Record(NodeOf(kOnes, {}, {a}));
+  g.Record(NodeOf(kOnes, {}, {a}));
+  EXPECT_EQ(VerifyError(g), "graph 'G': [ones] makes %0, which exists");
 }
 
 TEST(VerifyTest, FindsAMetaThatTheOpDoesNotInfer) {
   for (const TensorMeta& wrong : {MetaOf({3}), MetaOf({2}, DataType::kDouble)}) {
     LogicalGraph g("G");
     const ValueId x = g.AddInput("x", MetaOf({2}));
-    g.AppendCopy(NodeOf(kRelu), {x}, {wrong});
+    g.Record(NodeOf(kRelu, {x}, {g.AddComputed(wrong)}));
     EXPECT_NE(VerifyError(g).find("[relu] infers float32 (2,) cpu:0 for %1"), std::string::npos)
         << VerifyError(g);
   }
@@ -124,28 +163,39 @@ TEST(VerifyTest, FindsAValueThatDoesNotExist) {
 
 TEST(VerifyTest, FindsAWrongNumberOfOutputsOrAttributeBytes) {
   LogicalGraph g("G");
-  const ValueId x = g.AddInput("x", MetaOf({2}));
-  g.AppendCopy(NodeOf(kRelu), {x}, {});
+  g.Record(NodeOf(kRelu, {g.AddInput("x", MetaOf({2}))}, {}));
   EXPECT_NE(VerifyError(g).find("has 0 outputs"), std::string::npos);
   LogicalGraph h("H");
-  Node node = NodeOf(kShift);
+  const ValueId x = h.AddInput("x", MetaOf({2}));
+  Node node = NodeOf(kShift, {x}, {h.AddComputed(MetaOf({2}))});
   node.attrs.clear();
-  h.AppendCopy(node, {h.AddInput("x", MetaOf({2}))}, {MetaOf({2})});
+  h.Record(std::move(node));
   EXPECT_NE(VerifyError(h).find("0 bytes of attributes"), std::string::npos);
 }
 
-TEST(VerifyTest, FindsAnUpdateOfWhatIsNotCapturedOrDoesNotFit) {
+TEST(VerifyTest, FindsAPlaceOutsideItsBuffer) {
   LogicalGraph g("G");
   const ValueId x = g.AddInput("x", MetaOf({2}));
-  const ValueId w = g.AddCaptured("w", MetaOf({3}), StorageRef());
-  g.AddUpdate(x, x);
-  EXPECT_NE(VerifyError(g).find("no captured tensor"), std::string::npos);
-  LogicalGraph h("H");
-  const ValueId y = h.AddInput("y", MetaOf({2}));
-  const ValueId v = h.AddCaptured("v", MetaOf({3}), StorageRef());
-  h.AddUpdate(v, y);
-  EXPECT_NE(VerifyError(h).find("cannot hold"), std::string::npos);
-  static_cast<void>(w);
+  g.SetOutputs({g.Place(g.BufferOf(x), MetaOf({3}))});
+  EXPECT_EQ(VerifyError(g), "graph 'G': %1 ends at byte 12 of a buffer of 8");
+}
+
+TEST(VerifyTest, FindsAWriteInPlaceOfAnotherPlace) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  const ValueId y = g.AddInput("y", MetaOf({2}));
+  Node node = NodeOf(kRelu, {x}, {y});
+  node.form = Form::kInPlace;
+  g.Record(std::move(node));
+  EXPECT_EQ(VerifyError(g), "graph 'G': [relu] writes %1, which is not its input 0");
+}
+
+TEST(VerifyTest, FindsAWriteToAConstant) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  g.mutable_buffer(g.BufferOf(x))->kind = Buffer::Kind::kConstant;
+  CHECK_JUST(g.AppendInPlace(&kRelu, nullptr, {x}, 1, kNoStack));
+  EXPECT_EQ(VerifyError(g), "graph 'G': [relu] writes the constant %0");
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ ErrorPtr NotRun(const char* op, const char* why) {
   return error;
 }
 
-Maybe<void> RunKernel(const OpCall& call) {
-  TraceScope trace("vm", call.op);
+Maybe<void> RunKernel(const OpCall& call, const char* category) {
+  TraceScope trace(category, call.op);
   ErrorPtr failure;
   try {
     Maybe<void> ran = call.kernel->run(call.call);
@@ -37,7 +37,7 @@ Maybe<void> RunKernel(const OpCall& call) {
     failure->AddFrame(__FILE__, __LINE__, "kernel->run(call)");
   }
   failure->MarkFromKernel();
-  failure->set_op(call.op);
+  if (failure->op().empty()) { failure->set_op(call.op); }
   if (FaultPlanted(Fault::kKernelErrorEscapes)) { CHECK_JUST(Maybe<void>(failure)); }
   return failure;
 }
@@ -93,8 +93,12 @@ void Instruction::CopyViews(const ArrayView* from, int count, ArrayView* to) {
   }
 }
 
+void Instruction::PoisonWrites(const ErrorPtr& error) {
+  for (int i = 0; i < call_.num_writes - call_.num_updates; ++i) { call_.writes[i]->Poison(error); }
+}
+
 void Instruction::Abandon(const ErrorPtr& error) {
-  for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
+  PoisonWrites(error);
   Tell(error);
 }
 
@@ -106,7 +110,9 @@ Instruction::Outcome Instruction::Execute() {
   const Maybe<void> ran = RunKernel(call_);
   if (!ran.ok()) { return Fail(ran.error()); }
   if (call_.overwrites) {
-    for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->ClearPoison(); }
+    for (int i = 0; i < call_.num_writes - call_.num_updates; ++i) {
+      call_.writes[i]->ClearPoison();
+    }
   }
   return {};
 }
@@ -114,7 +120,7 @@ Instruction::Outcome Instruction::Execute() {
 Instruction::Outcome Instruction::Skip(const ErrorPtr& poison) {
   if (call_.on_failure == OnFailure::kSkip) { return {}; }
   if (call_.on_failure == OnFailure::kPoison && !FaultPlanted(Fault::kPoisonNotSpread)) {
-    for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(poison); }
+    PoisonWrites(poison);
   }
   Tell(poison);
   const bool told = call_.on_failure == OnFailure::kPoison || listener_ != nullptr;
@@ -122,15 +128,16 @@ Instruction::Outcome Instruction::Skip(const ErrorPtr& poison) {
 }
 
 Instruction::Outcome Instruction::Fail(const ErrorPtr& error) {
-  error->set_stack(stack_,
-                   FaultPlanted(Fault::kStackBackwardLineOnly) ? nullptr : stack_context_.get());
+  // A graph knows the line of the op that failed; its own is that of the call.
+  if (error->stack() == kNoStack) {
+    error->set_stack(stack_,
+                     FaultPlanted(Fault::kStackBackwardLineOnly) ? nullptr : stack_context_.get());
+  }
   error->MarkPublished();
   const bool late = interleave::Misordered(interleave::OrderingFault::kPoisonsAfterAdvancing);
   const bool poisons =
       call_.on_failure == OnFailure::kPoison || FaultPlanted(Fault::kInPlacePoisons);
-  if (poisons && !late) {
-    for (int i = 0; i < call_.num_writes; ++i) { call_.writes[i]->Poison(error); }
-  }
+  if (poisons && !late) { PoisonWrites(error); }
   Tell(error);
   return {error, false};
 }

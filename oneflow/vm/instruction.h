@@ -45,6 +45,7 @@ struct OpCall {
   Storage* const* writes = nullptr;
   int num_reads = 0;
   int num_writes = 0;
+  int num_updates = 0;  // the last so many of the writes are never poisoned: they keep what they hold
   OnFailure on_failure = OnFailure::kPoison;
   bool overwrites = true;  // every written storage is written in full: clears its poison
   Stream* stream = nullptr;
@@ -78,6 +79,7 @@ class Instruction {
   void CopyViews(const ArrayView* from, int count, ArrayView* to);
   Outcome Skip(const ErrorPtr& poison);
   Outcome Fail(const ErrorPtr& error);
+  void PoisonWrites(const ErrorPtr& error);
   void Tell(const ErrorPtr& error) {
     if (listener_ != nullptr) { *listener_ = error; }
   }
@@ -98,8 +100,8 @@ ErrorPtr NotRun(const char* op, const char* why);
 inline constexpr char kForked[] = "expects to be computed before fork(), but it was still queued";
 
 // Runs the kernel of `call` with scratch and threads set; names the op in a failure, and turns an
-// exception of a library into an Error.
-Maybe<void> RunKernel(const OpCall& call);
+// exception of a library into an Error. In a trace it appears under `category`.
+Maybe<void> RunKernel(const OpCall& call, const char* category = "vm");
 
 }  // namespace oneflow
 

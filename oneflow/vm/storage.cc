@@ -46,6 +46,15 @@ StorageRef Storage::Import(Device device, void* data, size_t bytes, void* owner,
   return StorageRef(storage);
 }
 
+StorageRef Storage::Traced(Device device, size_t bytes, const ErrorPtr& why) {
+  auto* storage = new Storage(device, nullptr, bytes);
+  storage->traced_ = true;
+  storage->MarkReadOnly();
+  storage->Poison(why);
+  storage->AddRef();
+  return StorageRef(storage);
+}
+
 Storage::~Storage() {
   if (poisoned() && FaultPlanted(Fault::kCheckJustInDestructor)) {
     CHECK_JUST(Maybe<void>(poison()));

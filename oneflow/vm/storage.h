@@ -44,6 +44,9 @@ class Storage : public RefCounted<Storage> {
                         StreamIndex stream);
   // Memory of somebody else, visible to the host by nature.
   static StorageRef Import(Device device, void* data, size_t bytes, void* owner, ReleaseFn release);
+  // No memory: of a tensor that an op would have, were it not only recorded for a graph. Poisoned by
+  // `why`, so that who reads it gets that, and not to be written.
+  static StorageRef Traced(Device device, size_t bytes, const ErrorPtr& why);
   ~Storage();
 
   void* data() const { return data_; }
@@ -61,6 +64,8 @@ class Storage : public RefCounted<Storage> {
   // Imported memory that must not be written; set before anybody else knows the storage.
   bool read_only() const { return read_only_; }
   void MarkReadOnly() { read_only_ = true; }
+  // Made by Traced().
+  bool traced() const { return traced_; }
 
   // The root error, or nullptr.
   ErrorPtr poison() const;
@@ -98,6 +103,7 @@ class Storage : public RefCounted<Storage> {
   Device device_;
   Atomic<bool> host_visible_{false};
   bool read_only_ = false;
+  bool traced_ = false;
   Atomic<uint32_t> version_{0};
   Atomic<int32_t> handles_{0};
   Atomic<const Error*> poison_{nullptr};  // owns one reference

@@ -87,7 +87,7 @@ class Scratch {
 // later writer's poison stays.
 void ClearOverwritten(const OpCall& call) {
   if (!call.overwrites) { return; }
-  for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->ClearPoison(); }
+  for (int i = 0; i < call.num_writes - call.num_updates; ++i) { call.writes[i]->ClearPoison(); }
 }
 
 using interleave::Misordered;
@@ -240,7 +240,7 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
     error = RunUnlocked(call);
   }
   if (__builtin_expect(error != nullptr, 0)) {
-    error->set_stack(CurrentStack(), CurrentStackContext());
+    if (error->stack() == kNoStack) { error->set_stack(CurrentStack(), CurrentStackContext()); }
     return error;
   }
   return Ok();
@@ -349,6 +349,20 @@ Maybe<void> Vm::SyncWrite(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analys
   issue_.Unlock();
   for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
   return Ok();
+}
+
+bool Vm::AwaitUses(const Storage& storage, std::chrono::steady_clock::time_point deadline)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
+  issue_.Lock();
+  std::vector<StreamPoint> points = storage.more_reads();
+  points.push_back(storage.last_write());
+  points.push_back(storage.first_read());
+  issue_.Unlock();
+  for (const StreamPoint& point : points) {
+    const Maybe<bool> passed = Stream::Wait(point, deadline);
+    if (!passed.ok() || !passed.value()) { return false; }
+  }
+  return true;
 }
 
 Maybe<void> Vm::AwaitCallsOn(const Storage& storage) {

@@ -47,6 +47,8 @@ class Vm {
   Maybe<void> SyncRead(Storage* storage);
   // Also waits for readers: after it the host may write the memory.
   Maybe<void> SyncWrite(Storage* storage);
+  // Waits until nothing that was issued uses `storage`; false when the deadline passed first.
+  bool AwaitUses(const Storage& storage, std::chrono::steady_clock::time_point deadline);
   // Waits until no call of another thread, which has let go of the host's lock, looks at a tensor over
   // `storage`. Until the caller lets go of that lock too, such tensors may be pointed elsewhere.
   Maybe<void> AwaitCallsOn(const Storage& storage);

@@ -9,6 +9,7 @@
 #include "oneflow/api/python/gil.h"
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/process.h"
+#include "oneflow/api/python/py_graph.h"
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/boot/boot.h"
 #include "oneflow/common/log.h"
@@ -122,6 +123,7 @@ void SetPackage(const std::string& folder, const std::string& version) {
 }
 
 void BindRuntime(py::module_& m) {
+  BindGraph(&m);
   m.def("set_package", &SetPackage, py::arg("folder"), py::arg("version"));
   m.def(
       "trip_internal_check", [] { Unwrap(TripInternalCheck("[trip_internal_check] on purpose")); },

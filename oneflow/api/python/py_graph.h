@@ -15,6 +15,10 @@
 //       counted over the calls of this function. `like` is not looked into.
 //   trace_name(tensor: Tensor, name: str) -> None
 //       How print and errors call a tensor that is (or will be) captured: "linear.weight".
+//   trace_region(region: int) -> None
+//       Ops of two regions are never merged: give a recomputation a number of its own (0: none).
+//   suspend_trace(suspended: bool) -> None
+//       While suspended, ops of this thread run: to make an optimizer's state, for one.
 //   is_lazy(tensor: Tensor) -> bool
 //   abort_trace() -> None
 //       Forgets the trace (build raised); nothing happens when there is none.

@@ -12,6 +12,7 @@
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/generated/functional.h"
+#include "oneflow/functional/graph_trace.h"
 #include "oneflow/lifetime/env.h"
 #include "oneflow/vm/vm.h"
 
@@ -88,6 +89,7 @@ PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
     PyErr_SetString(PyExc_TypeError, "[numpy] expects a tensor on the CPU; use .cpu() first");
     return nullptr;
   }
+  PY_JUST(CheckHasValue("numpy", *tensor));
   if (lifetime == Lifetime::kStays) { PY_JUST(Expose(*tensor)); }
   PY_JUST(Vm::Get()->SyncRead(tensor->storage()));
   npy_intp shape[kMaxDims];
@@ -297,7 +299,9 @@ Maybe<Scalar> ReadScalar(const char* op, TensorPtr tensor) {
     return RuntimeError("[{}] expects a tensor with one element, got shape {}", op,
                         tensor->shape());
   }
+  JUST(CheckHasValue(op, *tensor));
   if (tensor->dtype() == DataType::kFloat16 || tensor->dtype() == DataType::kBFloat16) {
+    const ScopedEager eager;
     tensor = JUST(functional::cast(tensor->Alias(), DataType::kFloat));
   }
   JUST(Vm::Get()->SyncRead(tensor->storage()));
@@ -325,7 +329,9 @@ PyObject* Item(PyObject* self, PyObject*) {
 
 PyObject* ToList(PyObject* self, PyObject*) {
   TensorPtr tensor = T(self)->Alias();
+  PY_JUST(CheckHasValue("tolist", *tensor));
   if (tensor->dtype() == DataType::kBFloat16) {
+    const ScopedEager eager;
     tensor = PY_JUST(functional::cast(tensor, DataType::kFloat));
   }
   PyRef array = PyRef::Steal(ExportArray(tensor, Lifetime::kTemporary));
@@ -349,6 +355,7 @@ PyObject* StorageOffset(PyObject* self, PyObject*) {
 
 // The address is handed out, so whoever uses it must find the data there.
 PyObject* DataPtr(PyObject* self, PyObject*) {
+  PY_JUST(CheckHasValue("data_ptr", *T(self)));
   PY_JUST(Expose(*T(self)));
   PY_JUST(Vm::Get()->SyncRead(T(self)->storage()));
   return PyLong_FromVoidPtr(T(self)->Count() == 0 ? nullptr : T(self)->data());

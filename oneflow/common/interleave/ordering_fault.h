@@ -28,6 +28,14 @@ enum class OrderingFault : int {
   kLooksBeforeLeasing,    // that a graph is open is found out apart from taking the lease
   kLooksBeforeEntering,   // a thread looks whether the door is closed before it stands in it
   kReportsBeforeDone,     // who waits for a close is told before it is done
+  // graph
+  kActsOnAFullRegister,    // an actor writes a register that its consumers have not read yet
+  kAcknowledgesTooEarly,   // a register is given back before the actor has read it
+  kTellsTwice,             // consumers hear of a new value twice
+  kMailboxKeepsTheLast,    // a message takes the place of one that was not read yet
+  kMailboxSleepsTooEarly,  // a thread looks into its mailbox before it says that it goes to sleep
+  kDoneBeforeActing,       // a run is over before its last actor has acted
+  kRunsPastTheClose,       // that a graph is open is found out apart from the beginning of its run
 };
 
 #ifdef ONEFLOW_MODEL_CHECK

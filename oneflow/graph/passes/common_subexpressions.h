@@ -1,5 +1,6 @@
-// Merges nodes that compute the same: same op, same attributes, same inputs. Ops that draw random
-// numbers are never merged, not even with equal slots.
+// Merges nodes that compute the same: same op, same attributes, same inputs, and nobody wrote to those
+// between. Ops that draw random numbers are never merged, not even with equal slots; nor are results
+// that something writes to later, nor two outputs of the graph, nor nodes of different regions.
 //
 // Attributes are compared by their bytes, so that two equal structs with different padding may stay
 // apart, but different ones never meet.

@@ -7,21 +7,36 @@ namespace graph {
 
 namespace {
 
-// For each node, whether an output or an update of the graph depends on it.
+// For each node, whether an output of the graph, a captured tensor or an argument depends on it.
 std::vector<bool> FindLive(const LogicalGraph& graph) {
-  std::vector<bool> used(graph.values().size(), false);
-  for (ValueId id : graph.outputs()) { used[static_cast<size_t>(id)] = true; }
-  for (const LogicalGraph::Update& update : graph.updates()) {
-    used[static_cast<size_t>(update.source)] = true;
-  }
+  std::vector<bool> wanted(graph.buffers().size(), false);  // is read later
+  std::vector<bool> named(graph.values().size(), false);
+  const auto want = [&](ValueId id) {
+    if (id == kNoValue) { return; }
+    wanted[static_cast<size_t>(graph.BufferOf(id))] = true;
+    named[static_cast<size_t>(id)] = true;
+  };
+  for (ValueId id : graph.outputs()) { want(id); }
   std::vector<bool> live(graph.nodes().size(), false);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = graph.nodes()[i];
-    for (ValueId id : node.outputs) { live[i] = live[i] || used[static_cast<size_t>(id)]; }
-    if (!live[i]) { continue; }
-    for (ValueId id : node.inputs) {
-      if (id != kNoValue) { used[static_cast<size_t>(id)] = true; }
+    if (node.form == Form::kView) {  // stays for whoever prints the graph
+      live[i] = named[static_cast<size_t>(node.outputs[0])];
+      if (live[i]) { named[static_cast<size_t>(node.inputs[0])] = true; }
+      continue;
     }
+    for (ValueId id : node.outputs) {
+      const BufferId buffer = graph.BufferOf(id);
+      const bool outlives = graph.buffer(buffer).kind != Buffer::Kind::kComputed;
+      live[i] = live[i] || outlives || wanted[static_cast<size_t>(buffer)];
+    }
+    if (!live[i]) { continue; }
+    for (ValueId id : node.outputs) {
+      // Before the node that makes it nobody can want it.
+      if (node.form == Form::kFresh) { wanted[static_cast<size_t>(graph.BufferOf(id))] = false; }
+      named[static_cast<size_t>(id)] = true;
+    }
+    for (ValueId id : node.inputs) { want(id); }
   }
   return live;
 }
@@ -30,14 +45,18 @@ std::vector<bool> FindLive(const LogicalGraph& graph) {
 
 Maybe<PassResult> EliminateDeadNodes(const LogicalGraph& graph) {
   const std::vector<bool> live = FindLive(graph);
+  LogicalGraph result = graph;
+  std::vector<Node> kept;
   int64_t fired = 0;
-  Rewriter rewriter;
-  rewriter.drop = [&](NodeId id) {
-    fired += live[static_cast<size_t>(id)] ? 0 : 1;
-    return !live[static_cast<size_t>(id)];
-  };
-  LogicalGraph copy = CopyWith(graph, rewriter);
-  return PassResult{std::move(copy), fired};
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (live[i]) {
+      kept.push_back(graph.nodes()[i]);
+    } else {
+      ++fired;
+    }
+  }
+  *result.mutable_nodes() = std::move(kept);
+  return PassResult{std::move(result), fired};
 }
 
 }  // namespace graph

@@ -1,94 +1,68 @@
 #include "oneflow/graph/passes/pass.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "oneflow/graph/passes/common_subexpressions.h"
+#include "oneflow/graph/passes/constant_folding.h"
 #include "oneflow/graph/passes/dead_nodes.h"
+#include "oneflow/graph/passes/fusion.h"
+#include "oneflow/graph/passes/in_place.h"
+#include "oneflow/graph/passes/late_updates.h"
+#include "oneflow/op/rules.h"
 
 namespace oneflow {
 namespace graph {
 
-namespace {
+Usage::Usage(const LogicalGraph& graph) : of(graph.buffers().size()) {
+  const auto use = [&](ValueId id, NodeId node, bool writes) {
+    if (id == kNoValue) { return; }
+    Of& buffer = of[static_cast<size_t>(graph.BufferOf(id))];
+    if (buffer.first < 0) { buffer.first = node; }
+    buffer.last = node;
+    buffer.writers += writes ? 1 : 0;
+  };
+  const auto end = static_cast<NodeId>(graph.nodes().size());
+  for (NodeId id = 0; id < end; ++id) {
+    const Node& node = graph.node(id);
+    if (node.form == Form::kView) { continue; }
+    for (ValueId input : node.inputs) { use(input, id, false); }
+    for (ValueId output : node.outputs) { use(output, id, true); }
+  }
+  for (ValueId id : graph.outputs()) { of[static_cast<size_t>(graph.BufferOf(id))].output = true; }
+}
 
-class Copier {
- public:
-  explicit Copier(const LogicalGraph& from)
-      : from_(from), to_(from.name()), map_(from.values().size(), kNoValue) {
-    for (ValueId id : from.inputs()) {
-      map_[static_cast<size_t>(id)] = to_.AddInput(from.value(id).name, from.value(id).meta);
-    }
-  }
-
-  LogicalGraph& to() { return to_; }
-
-  // The value of the new graph that stands for `id`.
-  ValueId Map(ValueId id) {
-    if (id == kNoValue) { return kNoValue; }
-    ValueId& mapped = map_[static_cast<size_t>(id)];
-    const Value& old = from_.value(id);
-    if (mapped == kNoValue && old.kind == Value::Kind::kCaptured) {
-      mapped = to_.AddCaptured(old.name, old.meta, old.storage);
-    }
-    return mapped;
-  }
-  std::vector<ValueId> Map(const std::vector<ValueId>& ids) {
-    std::vector<ValueId> out;
-    out.reserve(ids.size());
-    for (ValueId id : ids) { out.push_back(Map(id)); }
-    return out;
-  }
-  void Replace(const std::vector<ValueId>& old, const std::vector<ValueId>& by) {
-    for (size_t i = 0; i < old.size(); ++i) { map_[static_cast<size_t>(old[i])] = by[i]; }
-  }
-  void Copy(const Node& node, std::vector<ValueId> inputs) {
-    std::vector<TensorMeta> metas;
-    metas.reserve(node.outputs.size());
-    for (ValueId id : node.outputs) { metas.push_back(from_.value(id).meta); }
-    Replace(node.outputs, to_.AppendCopy(node, std::move(inputs), metas));
-  }
-
- private:
-  const LogicalGraph& from_;
-  LogicalGraph to_;
-  std::vector<ValueId> map_;
-};
-
-}  // namespace
-
-LogicalGraph CopyWith(const LogicalGraph& from, const Rewriter& rewriter) {
-  Copier copier(from);
-  for (size_t i = 0; i < from.nodes().size(); ++i) {
-    const Node& node = from.nodes()[i];
-    const NodeId id = static_cast<NodeId>(i);
-    if (rewriter.drop && rewriter.drop(id)) { continue; }
-    std::vector<ValueId> inputs = copier.Map(node.inputs);
-    std::vector<ValueId> instead;
-    if (rewriter.replace) { instead = rewriter.replace(id, inputs, copier.to()); }
-    if (instead.empty()) {
-      copier.Copy(node, std::move(inputs));
-    } else {
-      copier.Replace(node.outputs, instead);
-    }
-  }
-  copier.to().SetOutputs(copier.Map(from.outputs()));
-  for (const LogicalGraph::Update& update : from.updates()) {
-    copier.to().AddUpdate(copier.Map(update.target), copier.Map(update.source));
-  }
-  return std::move(copier.to());
+bool IsElementwise(const OpDef& def) {
+  return def.sbp != nullptr && (def.sbp == &SbpElementwise || def.sbp == &SbpLinearElementwise ||
+                                def.sbp == &SbpBilinearElementwise);
 }
 
 const std::vector<Pass>& DefaultPasses() {
   static const auto* passes = new std::vector<Pass>{
+      {"constant_folding", &FoldConstants},
       {"common_subexpressions", &MergeCommonSubexpressions},
       {"dead_nodes", &EliminateDeadNodes},
+      {"late_updates", &DelayUpdates},
+      {"fusion", &FuseElementwise},
+      {"in_place", &ReuseInPlace},
   };
   return *passes;
 }
 
 Maybe<LogicalGraph> RunPasses(LogicalGraph graph, const std::vector<Pass>& passes,
-                              std::vector<PassCount>* counts) {
+                              std::vector<PassCount>* counts,
+                              const std::vector<std::string>& disable) {
+  for (const std::string& name : disable) {
+    const bool known = std::any_of(passes.begin(), passes.end(),
+                                   [&](const Pass& pass) { return pass.name == name; });
+    if (!known) { return ValueError("[graph] expects the name of a pass, got '{}'", name); }
+  }
   JUST_MSG(graph.Verify(), "before any pass");
   for (const Pass& pass : passes) {
+    if (std::find(disable.begin(), disable.end(), pass.name) != disable.end()) {
+      counts->push_back({pass.name, 0});
+      continue;
+    }
     PassResult result = JUST_MSG(pass.run(graph), "pass {}", pass.name);
     JUST_MSG(result.graph.Verify(), "after pass {}", pass.name);
     counts->push_back({pass.name, result.fired});

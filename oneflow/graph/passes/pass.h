@@ -1,12 +1,12 @@
-// Pass: a function from graph to graph that leaves every output and update as it was, and says how
-// often it fired. RunPasses() runs a list of them and verifies the graph after each.
+// Pass: a function from graph to graph that leaves every output, and what a run does to captured
+// tensors, as it was, and says how often it fired. RunPasses() runs a list of them and verifies the
+// graph after each. Values and buffers keep their numbers, so that graphs can be compared by eye.
 //
-// Thread safety: pure functions.
+// Thread safety: pure functions, but that constant folding runs kernels.
 #ifndef ONEFLOW_GRAPH_PASSES_PASS_H_
 #define ONEFLOW_GRAPH_PASSES_PASS_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,24 +34,28 @@ struct PassCount {
 // The passes that every graph gets, in their order.
 const std::vector<Pass>& DefaultPasses();
 
-// Appends to `counts` one entry for each pass.
+// Appends to `counts` one entry for each pass; those named in `disable` do not run, and count 0.
+// ValueError for a name that no pass has.
 Maybe<LogicalGraph> RunPasses(LogicalGraph graph, const std::vector<Pass>& passes,
-                              std::vector<PassCount>* counts);
+                              std::vector<PassCount>* counts,
+                              const std::vector<std::string>& disable = {});
 
-// What a pass does with the nodes of the old graph, asked for each one in order. Either function may
-// be left out.
-struct Rewriter {
-  // REQUIRES: no output of a dropped node is used.
-  std::function<bool(NodeId id)> drop;
-  // Values of the new graph that take the place of the node's outputs; nothing: the node is copied.
-  // `inputs` are the node's inputs in the new graph, `copy` is that graph so far.
-  std::function<std::vector<ValueId>(NodeId id, const std::vector<ValueId>& inputs,
-                                     const LogicalGraph& copy)>
-      replace;
+// How the nodes of a graph use its buffers. Nodes that only name views use none.
+struct Usage {
+  struct Of {
+    NodeId first = -1;  // the first and the last node that reads or writes it
+    NodeId last = -1;
+    int writers = 0;
+    bool output = false;  // of the graph, or a view of it is
+  };
+  explicit Usage(const LogicalGraph& graph);
+  const Of& operator[](BufferId id) const { return of[static_cast<size_t>(id)]; }
+  std::vector<Of> of;
 };
 
-// Copies `from`. Inputs of the graph all stay, in their order; captured tensors that nothing uses go.
-LogicalGraph CopyWith(const LogicalGraph& from, const Rewriter& rewriter);
+// Does element i of each output depend on element i of each input, broadcast, and nothing else? By
+// the op's rule for splitting it over ranks, which says just that.
+bool IsElementwise(const OpDef& def);
 
 }  // namespace graph
 }  // namespace oneflow

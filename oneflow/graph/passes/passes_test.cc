@@ -5,7 +5,11 @@
 #include "oneflow/graph/graph_testlib.h"
 #include "oneflow/graph/passes/common_subexpressions.h"
 #include "oneflow/graph/passes/dead_nodes.h"
+#include "oneflow/graph/passes/fusion.h"
+#include "oneflow/graph/passes/in_place.h"
+#include "oneflow/graph/passes/late_updates.h"
 #include "oneflow/graph/passes/pass.h"
+#include "oneflow/op/rules.h"
 
 namespace oneflow {
 namespace graph {
@@ -21,29 +25,37 @@ using Ops = std::vector<std::string>;
 TEST(DeadNodesTest, KeepsOnlyWhatOutputsAndUpdatesNeed) {
   LogicalGraph g("G");
   const ValueId x = g.AddInput("x", MetaOf({2}));
-  const ValueId unused_input = g.AddInput("y", MetaOf({2}));
+  g.AddInput("y", MetaOf({2}));
   const ValueId running = g.AddCaptured("running", MetaOf({2}), StorageRef());
   const ValueId unused = g.AddCaptured("unused", MetaOf({2}), StorageRef());
   const ValueId kept = Call(&g, kRelu, {x});
   const ValueId dead = Shift(&g, unused, 1);
   Shift(&g, dead, 2);
-  const ValueId updated = Call(&g, kAdd, {running, kept});
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {running, kept}, 1, kNoStack));
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {dead, kept}, 1, kNoStack));
   const DrawAttrs draw{};
   Call(&g, kDropout, {x}, &draw);
   g.SetOutputs({kept});
-  g.AddUpdate(running, updated);
   const PassResult result = CHECK_JUST(EliminateDeadNodes(g));
-  EXPECT_EQ(result.fired, 3);
+  EXPECT_EQ(result.fired, 4);
   CHECK_JUST(result.graph.Verify());
   EXPECT_EQ(result.graph.ToString(), "graph 'G':\n"
                                      "  %0 = input 'x' : float32 (2,) cpu:0\n"
                                      "  %1 = input 'y' : float32 (2,) cpu:0\n"
-                                     "  %3 = captured 'running' : float32 (2,) cpu:0\n"
-                                     "  %2 = relu(%0) : float32 (2,) cpu:0\n"
-                                     "  %4 = add(%3, %2) : float32 (2,) cpu:0\n"
-                                     "  update %3 with %4\n"
-                                     "  return %2\n");
-  static_cast<void>(unused_input);
+                                     "  %2 = captured 'running' : float32 (2,) cpu:0\n"
+                                     "  %4 = relu(%0) : float32 (2,) cpu:0\n"
+                                     "  %2 <- add(%2, %4) : float32 (2,) cpu:0\n"
+                                     "  return %4\n");
+}
+
+TEST(DeadNodesTest, KeepsAWriteThatAViewIsReadThrough) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2, 3}));
+  const ValueId made = Call(&g, kRelu, {x});
+  const ValueId view = Call(&g, kTranspose, {made});
+  CHECK_JUST(g.AppendInPlace(&kRelu, nullptr, {made}, 1, kNoStack));
+  g.SetOutputs({Call(&g, kRelu, {view})});
+  EXPECT_EQ(CHECK_JUST(EliminateDeadNodes(g)).fired, 0);
 }
 
 TEST(DeadNodesTest, NothingDeadFiresNever) {
@@ -83,9 +95,11 @@ TEST(CommonSubexpressionsTest, KeepsCreationsOfDifferentDtype) {
   }
   g.SetOutputs(outputs);
   const PassResult result = CHECK_JUST(MergeCommonSubexpressions(g));
-  EXPECT_EQ(result.fired, 1);
+  EXPECT_EQ(result.fired, 0);  // two outputs never share memory
   CHECK_JUST(result.graph.Verify());
-  EXPECT_EQ(result.graph.outputs()[0], result.graph.outputs()[2]);
+  LogicalGraph inner = g;
+  inner.SetOutputs({});
+  EXPECT_EQ(CHECK_JUST(MergeCommonSubexpressions(inner)).fired, 1);
 }
 
 TEST(CommonSubexpressionsTest, NeverMergesRandomOps) {
@@ -108,10 +122,136 @@ TEST(CommonSubexpressionsTest, KeepsTheFirstLine) {
   const ValueId x = g.AddInput("x", MetaOf({2}));
   const ValueId a = Call(&g, kRelu, {x}, nullptr, 3);
   const ValueId b = Call(&g, kRelu, {x}, nullptr, 4);
-  g.SetOutputs({a, b});
+  g.SetOutputs({Call(&g, kAdd, {a, b})});
   const PassResult result = CHECK_JUST(MergeCommonSubexpressions(g));
-  ASSERT_EQ(result.graph.nodes().size(), 1u);
+  ASSERT_EQ(result.graph.nodes().size(), 2u);
   EXPECT_EQ(result.graph.nodes()[0].stack.id(), 3u);
+}
+
+TEST(CommonSubexpressionsTest, KeepsWhatAWriteSeparates) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2, 3}));
+  const ValueId before = Call(&g, kRelu, {x});
+  const ValueId view = Call(&g, kTranspose, {x});
+  CHECK_JUST(g.AppendInPlace(&kRelu, nullptr, {view}, 1, kNoStack));  // writes x, through a view
+  const ValueId after = Call(&g, kRelu, {x});
+  g.SetOutputs({Call(&g, kAdd, {before, after})});
+  EXPECT_EQ(CHECK_JUST(MergeCommonSubexpressions(g)).fired, 0);
+}
+
+TEST(CommonSubexpressionsTest, KeepsResultsThatAreWrittenLater) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  const ValueId a = Call(&g, kRelu, {x});
+  const ValueId b = Call(&g, kRelu, {x});
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {b, x}, 1, kNoStack));
+  g.SetOutputs({Call(&g, kAdd, {a, b})});
+  EXPECT_EQ(CHECK_JUST(MergeCommonSubexpressions(g)).fired, 0);
+}
+
+TEST(CommonSubexpressionsTest, TwoOutputsNeverShareMemory) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  g.SetOutputs({Call(&g, kRelu, {x}), Call(&g, kRelu, {x})});
+  EXPECT_EQ(CHECK_JUST(MergeCommonSubexpressions(g)).fired, 0);
+}
+
+TEST(CommonSubexpressionsTest, KeepsARecomputation) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  const ValueId a = Call(&g, kRelu, {x});
+  const ValueId b = Call(&g, kRelu, {x});
+  g.mutable_nodes()->back().region = 1;
+  g.SetOutputs({Call(&g, kAdd, {a, b})});
+  EXPECT_EQ(CHECK_JUST(MergeCommonSubexpressions(g)).fired, 0);
+}
+
+TEST(LateUpdatesTest, MovesUpdatesBehindEverythingThatMayFail) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  const ValueId free = g.AddCaptured("free", MetaOf({2}), StorageRef());
+  const ValueId read = g.AddCaptured("read", MetaOf({2}), StorageRef());
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {free, x}, 1, kNoStack));
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {read, x}, 1, kNoStack));
+  g.SetOutputs({Call(&g, kAdd, {x, read})});
+  const PassResult result = CHECK_JUST(DelayUpdates(g));
+  EXPECT_EQ(result.fired, 1);
+  ASSERT_EQ(result.graph.nodes().size(), 3u);
+  EXPECT_EQ(result.graph.nodes()[0].outputs[0], read);
+  EXPECT_EQ(result.graph.nodes()[2].outputs[0], free);
+}
+
+TEST(LateUpdatesTest, KeepsAnUpdateWhoseOperandIsWrittenLater) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  const ValueId w = g.AddCaptured("w", MetaOf({2}), StorageRef());
+  const ValueId made = Call(&g, kRelu, {x});
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {w, made}, 1, kNoStack));
+  CHECK_JUST(g.AppendInPlace(&kAdd, nullptr, {made, x}, 1, kNoStack));
+  g.SetOutputs({made});
+  EXPECT_EQ(CHECK_JUST(DelayUpdates(g)).fired, 0);
+}
+
+const OpDef kTanh = {"tanh", 1, 1, &InferLikeFirst, &SbpElementwise, 0, -1, false, false, false,
+                     InplaceFailure::kNoInplace, {{"some"}}, {}, {}};
+const OpDef kMul = {"mul", 2, 1, &InferAdd, &SbpElementwise, 0, -1, false, false, false,
+                    InplaceFailure::kNoInplace, {{"some"}}, {}, {}};
+
+TEST(InPlaceTest, TakesOverMemoryThatEndsThere) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2}));
+  const ValueId a = Call(&g, kTanh, {x});     // an argument never ends
+  const ValueId b = Call(&g, kTanh, {a});     // takes a's
+  const ValueId c = Call(&g, kMul, {a, b});   // no: a was needed again, so b did not take it
+  g.SetOutputs({Call(&g, kTanh, {c})});       // an output has memory of its own
+  const PassResult result = CHECK_JUST(ReuseInPlace(g));
+  EXPECT_EQ(result.fired, 1);
+  EXPECT_EQ(result.graph.nodes()[1].reuses, -1);
+  EXPECT_EQ(result.graph.nodes()[2].reuses, 0);
+}
+
+TEST(InPlaceTest, KeepsWhatIsReadThroughAnotherView) {
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({2, 2}));
+  const ValueId a = Call(&g, kTanh, {x});
+  const ValueId flipped = Call(&g, kTranspose, {a});
+  const ValueId b = Call(&g, kMul, {a, flipped});
+  g.SetOutputs({Call(&g, kTanh, {Call(&g, kTanh, {b})})});
+  const PassResult result = CHECK_JUST(ReuseInPlace(g));
+  EXPECT_EQ(result.graph.nodes()[2].reuses, -1);
+  EXPECT_EQ(result.fired, 1);
+}
+
+TEST(FusionTest, GroupsNeighboursOfOneSize) {
+  const Shape large = {kSmallestFused};
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf(large));
+  const ValueId one = g.AddInput("one", MetaOf({1}));
+  const ValueId a = Call(&g, kTanh, {x});
+  const ValueId b = Call(&g, kMul, {a, one});
+  const ValueId c = Call(&g, kRelu, {b});  // not elementwise, as far as its row says
+  const ValueId d = Call(&g, kTanh, {c});
+  g.SetOutputs({Call(&g, kMul, {d, a})});
+  const PassResult result = CHECK_JUST(FuseElementwise(g));
+  EXPECT_EQ(result.fired, 2);
+  std::vector<int> groups;
+  for (const Node& node : result.graph.nodes()) { groups.push_back(node.fused); }
+  EXPECT_EQ(groups, (std::vector<int>{0, 0, -1, 1, 1}));
+}
+
+TEST(FusionTest, ElementsMustKeepTheirIndex) {
+  const int64_t side = 256;
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({side, side}));
+  const ValueId a = Call(&g, kTanh, {x});
+  const ValueId one = g.Place(g.BufferOf(a), MetaOf({1}));
+  g.SetOutputs({Call(&g, kMul, {x, one})});  // every tile reads element 0 of what the first tile wrote
+  EXPECT_EQ(CHECK_JUST(FuseElementwise(g)).fired, 0);
+  LogicalGraph h("H");
+  const ValueId y = h.AddInput("y", MetaOf({side, side}));
+  const ValueId flipped = Call(&h, kTranspose, {Call(&h, kTanh, {y})});
+  h.SetOutputs({Call(&h, kMul, {y, flipped})});
+  EXPECT_EQ(CHECK_JUST(FuseElementwise(h)).fired, 0);
 }
 
 // What the graph computes, on numbers: an oracle for passes that is not the vm.

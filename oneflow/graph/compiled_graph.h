@@ -1,0 +1,97 @@
+// CompiledGraph: a graph that can run; what the Session owns for each nn.Graph.
+//
+// A run is one vm instruction that declares what it reads (arguments, captured tensors) and writes
+// (outputs; then what it updates, and the plan's memory, so that two runs of a graph never overlap).
+// Its record is complete before it is issued. Outputs come from the pool at the call; the run itself
+// takes no memory.
+//
+// A run that fails, or that is given a poisoned tensor, poisons its outputs; what it was to update
+// keeps what it holds then (passes/late_updates.h), and the next run starts afresh.
+//
+// Thread safety: all methods but the constructor. Ownership: by the Session; see graph_resource.h.
+// Blocking: Run() as Vm::Issue(); Close() waits for runs that were issued.
+#ifndef ONEFLOW_GRAPH_COMPILED_GRAPH_H_
+#define ONEFLOW_GRAPH_COMPILED_GRAPH_H_
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oneflow/common/maybe.h"
+#include "oneflow/graph/actor_system.h"
+#include "oneflow/graph/passes/pass.h"
+#include "oneflow/graph/plan.h"
+#include "oneflow/lifetime/graph_resource.h"
+#include "oneflow/vm/vm.h"
+
+namespace oneflow {
+namespace graph {
+
+class CompiledGraph : public lifetime::GraphResource {
+ public:
+  struct Options {
+    std::vector<std::string> disable;  // passes that do not run
+  };
+  // Runs the passes, plans, and takes the plan's memory.
+  static Maybe<std::unique_ptr<CompiledGraph>> Compile(LogicalGraph traced,
+                                                       const Options& options);
+
+  const std::string& name() const override { return name_; }
+  void Close(lifetime::Deadline deadline) override;
+  std::string Unfinished() const override;
+
+  struct Argument {
+    StorageRef storage;
+    void* data = nullptr;  // of element (0, ..., 0) of a dense tensor
+  };
+  // Where an output of the graph is found after a run.
+  struct Output {
+    enum class From { kMade, kArgument, kCaptured };
+    From from = From::kMade;
+    int index = 0;       // of Run()'s result, or of the argument
+    StorageRef captured;
+    TensorMeta meta;     // its offset counts from the start of what is named here
+  };
+  const std::vector<Output>& outputs() const { return outputs_; }
+  // Metas of the arguments, dense.
+  const std::vector<TensorMeta>& arguments() const { return arguments_; }
+  // Does a run write to memory that was captured with this storage?
+  bool Updates(const Storage* storage) const;
+
+  // REQUIRES: arguments as arguments() says. The storages of the outputs that this run makes.
+  Maybe<std::vector<StorageRef>> Run(const std::vector<Argument>& arguments);
+
+  const Plan& plan() const { return *plan_; }
+  int num_actors() const { return actors_->num_actors(); }
+  const std::vector<PassCount>& passes() const { return passes_; }
+  int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
+  // Before any pass, as text.
+  const std::string& traced_text() const { return traced_text_; }
+
+ private:
+  explicit CompiledGraph(std::string name) : name_(std::move(name)) {}
+  Maybe<void> Prepare();
+  void FindUses();
+  friend struct GraphKernel;
+
+  const std::string name_;
+  std::unique_ptr<Plan> plan_;
+  std::unique_ptr<ActorSystem> actors_;
+  const Plan::Given* given_ = nullptr;  // of the run that is under way
+  std::vector<PassCount> passes_;
+  std::string traced_text_;
+  Stream* stream_ = nullptr;
+  StorageRef memory_;
+  std::vector<TensorMeta> arguments_;
+  std::vector<Output> outputs_;
+  std::vector<bool> updates_argument_;
+  std::vector<Storage*> reads_;    // captured
+  std::vector<Storage*> updates_;  // captured, sorted by address
+  std::atomic<int64_t> runs_{0};
+};
+
+}  // namespace graph
+}  // namespace oneflow
+
+#endif  // ONEFLOW_GRAPH_COMPILED_GRAPH_H_
