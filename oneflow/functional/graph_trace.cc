@@ -19,11 +19,16 @@ thread_local std::unique_ptr<GraphTrace> trace_of_thread;
 
 constexpr char kGraphIsBuilt[] = "[graph] ";
 
-// By a node, or by whoever is given it as an output.
-bool MayBeWritten(const graph::LogicalGraph& graph, BufferId buffer) {
+bool IsOutput(const graph::LogicalGraph& graph, BufferId buffer) {
   for (ValueId id : graph.outputs()) {
     if (graph.BufferOf(id) == buffer) { return true; }
   }
+  return false;
+}
+
+// By a node, or by whoever is given it as an output.
+bool MayBeWritten(const graph::LogicalGraph& graph, BufferId buffer) {
+  if (IsOutput(graph, buffer)) { return true; }
   for (const graph::Node& node : graph.nodes()) {
     for (ValueId id : node.outputs) {
       if (node.form != Form::kView && graph.BufferOf(id) == buffer) { return true; }
@@ -269,11 +274,16 @@ Maybe<GraphTrace::Result> GraphTrace::End(const TensorTuple& outputs) {
     if (found == trace->buffers_.end()) { continue; }  // named only
     all.push_back({found->second, before.tensor->Weak(), before.tensor->meta()});
   }
+  std::unordered_set<const Storage*> made;
+  for (const IntrusivePtr<Storage>& storage : trace->made_) { made.insert(storage.get()); }
   Abort();
   for (const Met& met : all) {
     graph::Buffer* buffer = result.graph.mutable_buffer(met.buffer);
-    // `build` made it of numbers, and nobody else holds it: each run begins with it as it is.
-    if (buffer->storage->Unshared() && !buffer->storage->host_visible()) {
+    const Storage& storage = *buffer->storage.get();
+    // Whoever made it holds it no more, or `build` made it and returns it: each run begins with it as
+    // it is. What `build` made and keeps is a state.
+    const bool returned = made.count(&storage) > 0 && IsOutput(result.graph, met.buffer);
+    if ((storage.Unshared() || returned) && !storage.host_visible()) {
       if (MayBeWritten(result.graph, met.buffer)) { WriteToACopy(&result.graph, met.buffer); }
       result.graph.mutable_buffer(met.buffer)->kind = graph::Buffer::Kind::kConstant;
     } else if (met.tensor->tensor != nullptr) {

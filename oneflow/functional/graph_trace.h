@@ -63,6 +63,8 @@ class GraphTrace {
   Maybe<TensorPtr> AddInput(const TensorMeta& like, const std::string& name, bool requires_grad);
   // What the tensor is called if it is captured; its gradient is put aside now.
   void Name(const TensorPtr& tensor, const std::string& name);
+  // Of a tensor that was just made of numbers of the host.
+  void NoteMade(const TensorPtr& tensor) { made_.emplace_back(tensor->storage()); }
   // Nodes that are recorded from here on belong to it; see graph::Node.
   void SetRegion(int region) { region_ = region; }
   // While suspended, ops of this thread run.
@@ -101,6 +103,7 @@ class GraphTrace {
   graph::LogicalGraph graph_;
   std::unordered_map<const Storage*, graph::BufferId> buffers_;
   std::vector<IntrusivePtr<Storage>> lazy_;  // their records, so that no address is used twice
+  std::vector<IntrusivePtr<Storage>> made_;
   std::vector<Before> before_;
   std::unordered_set<const Tensor*> adopted_;
   std::unordered_map<const Storage*, std::string> names_;

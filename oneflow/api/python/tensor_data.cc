@@ -222,6 +222,7 @@ PyObject* CopyOf(PyObject* data, std::optional<DataType> dtype) {
   TensorPtr tensor = PY_JUST(AllocateHostTensor("tensor", shape, made));
   const auto bytes = static_cast<size_t>(PyArray_NBYTES(raw));
   if (bytes > 0) { std::memcpy(tensor->data(), PyArray_DATA(raw), bytes); }
+  if (GraphTrace* trace = GraphTrace::Current()) { trace->NoteMade(tensor); }
   if (!through_numpy) { return WrapResult(functional::cast(tensor, wanted)); }
   return WrapTensor(std::move(tensor));
 }
