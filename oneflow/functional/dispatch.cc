@@ -435,8 +435,7 @@ bool CoversStorage(const Tensor& t) {
 Maybe<void> RunInplace(const OpDef& def, const Operands& o, int first, int targets,
                        const void* attrs, const GeneratorPtr& generator) {
   Attributes attributes;
-  const void* final_attrs =
-      JUST(attributes.Prepare(def, attrs, o.tensors[0]->Count(), generator));
+  const void* final_attrs = JUST(attributes.Prepare(def, attrs, o.tensors[0]->Count(), generator));
   Call call(o.count - first, targets);
   call.op.on_failure =
       def.inplace_failure == InplaceFailure::kSkips ? OnFailure::kSkip : OnFailure::kKeepTarget;

@@ -117,7 +117,9 @@ void GraphTrace::Restore() {
     AutogradMeta* meta = before.tensor->autograd();
     if (meta == nullptr) { continue; }
     meta->grad = before.grad;
-    if (meta->grad_fn == before.grad_fn && meta->requires_grad == before.requires_grad) { continue; }
+    if (meta->grad_fn == before.grad_fn && meta->requires_grad == before.requires_grad) {
+      continue;
+    }
     meta->requires_grad = before.requires_grad;
     meta->grad_fn = before.grad_fn;
     meta->output_index = before.output_index;
@@ -157,8 +159,8 @@ TensorPtr GraphTrace::MakeLazy(BufferId buffer, TensorMeta meta) {
   const std::string line = graph::DescribeLine(stack);
   ErrorPtr why = RuntimeError("{}expects a value, got a tensor of graph '{}' that is being built{}",
                               kGraphIsBuilt, name(), line.empty() ? "" : " (" + line + ")");
-  const StorageRef storage = Storage::Traced(
-      meta.device, static_cast<size_t>(graph_.buffer(buffer).bytes), why);
+  const StorageRef storage =
+      Storage::Traced(meta.device, static_cast<size_t>(graph_.buffer(buffer).bytes), why);
   buffers_[storage.get()] = buffer;
   lazy_.emplace_back(storage.get());
   return MakeIntrusive<Tensor>(storage, std::move(meta));
@@ -177,8 +179,9 @@ Maybe<TensorPtr> GraphTrace::AddInput(const TensorMeta& like, const std::string&
 Maybe<graph::Node> GraphTrace::MakeNode(const OpDef& def, const TensorPtr* inputs, int count,
                                         const void* attrs) {
   if (def.syncs) {
-    return RuntimeError("[{}] cannot be part of graph '{}': the shape of its result depends on data",
-                        def.name, name());
+    return RuntimeError(
+        "[{}] cannot be part of graph '{}': the shape of its result depends on data", def.name,
+        name());
   }
   graph::Node node;
   node.def = &def;
@@ -231,9 +234,7 @@ Maybe<void> GraphTrace::RecordInPlace(const OpDef& def, const TensorPtr* tensors
                                       const GeneratorPtr& generator) {
   graph::Node node = JUST(MakeNode(def, tensors + first, count - first, attrs));
   node.form = first == 0 ? Form::kInPlace : Form::kOverwrite;
-  for (int i = 0; i < targets; ++i) {
-    node.outputs.push_back(JUST(ValueOf(def.name, tensors[i])));
-  }
+  for (int i = 0; i < targets; ++i) { node.outputs.push_back(JUST(ValueOf(def.name, tensors[i]))); }
   return Record(std::move(node), tensors[0]->device(), tensors[0]->Count(), generator);
 }
 

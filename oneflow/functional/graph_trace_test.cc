@@ -32,7 +32,8 @@ class GraphTraceTest : public ::testing::Test {
     return t;
   }
   static TensorPtr Random(const Dims& shape, uint64_t seed) {
-    return CHECK_JUST(f::randn(shape, DataType::kFloat, std::nullopt, MakeIntrusive<Generator>(seed)));
+    return CHECK_JUST(
+        f::randn(shape, DataType::kFloat, std::nullopt, MakeIntrusive<Generator>(seed)));
   }
   static TensorPtr Leaf(const Dims& shape, uint64_t seed) {
     TensorPtr t = Random(shape, seed);
@@ -106,11 +107,12 @@ TEST_F(GraphTraceTest, TrainsALinearLayer) {
   const TensorPtr bias = Leaf({4}, 2);
   ExpectAsEager({Random({8, 3}, 3), Random({8, 4}, 4)}, {weight, bias}, [&](const TensorTuple& in) {
     for (const TensorPtr& p : {weight, bias}) { p->autograd()->grad = nullptr; }
-    const TensorPtr loss = CHECK_JUST(f::mse_loss(CHECK_JUST(f::linear(in[0], weight, bias)), in[1]));
+    const TensorPtr loss =
+        CHECK_JUST(f::mse_loss(CHECK_JUST(f::linear(in[0], weight, bias)), in[1]));
     CHECK_JUST(Backward({loss}, {nullptr}, BackwardOptions()));
     const ScopedGradMode no_grad(false);
-    CHECK_JUST(f::multi_tensor_sgd_update_({weight, bias},
-                                           {weight->autograd()->grad, bias->autograd()->grad}, 0.1));
+    CHECK_JUST(f::multi_tensor_sgd_update_(
+        {weight, bias}, {weight->autograd()->grad, bias->autograd()->grad}, 0.1));
     return TensorTuple{loss};
   });
 }
@@ -271,9 +273,10 @@ TEST_F(GraphTraceTest, ChecksArguments) {
   const TensorPtr x = Make({1, 2}, {2});
   const auto graph = Trace({x}, [](const TensorTuple& in) { return in; });
   EXPECT_EQ(MessageOf(graph->Run({})), "[graph] 'G' expects 1 arguments, got 0");
-  EXPECT_EQ(MessageOf(graph->Run({Make({1, 2, 3}, {3})})),
-            "[graph] 'G' expects argument 0 as float32 of shape (2,) on cpu:0, got float32 of shape "
-            "(3,) on cpu:0");
+  EXPECT_EQ(
+      MessageOf(graph->Run({Make({1, 2, 3}, {3})})),
+      "[graph] 'G' expects argument 0 as float32 of shape (2,) on cpu:0, got float32 of shape "
+      "(3,) on cpu:0");
 }
 
 TEST_F(GraphTraceTest, ClosedGraphsSaySo) {
@@ -333,7 +336,8 @@ TEST_F(GraphTraceTest, ElementwiseChainsAreFusedAndPlanned) {
 
 TEST_F(GraphTraceTest, ConstantsAreComputedOnce) {
   const Build build = [](const TensorTuple& in) {
-    const TensorPtr c = CHECK_JUST(f::tanh(CHECK_JUST(f::full({4}, Scalar(0.5), DataType::kFloat))));
+    const TensorPtr c =
+        CHECK_JUST(f::tanh(CHECK_JUST(f::full({4}, Scalar(0.5), DataType::kFloat))));
     return TensorTuple{CHECK_JUST(f::mul(in[0], c))};
   };
   const TensorPtr x = Random({4}, 1);

@@ -20,10 +20,11 @@ Maybe<void> CheckArgument(const std::string& graph, size_t i, const TensorMeta& 
       got.device() == expected.device) {
     return Ok();
   }
-  return RuntimeError("[graph] '{}' expects argument {} as {} of shape {} on {}, got {} of shape {} "
-                      "on {}",
-                      graph, i, DataTypeName(expected.dtype), expected.shape, expected.device,
-                      DataTypeName(got.dtype()), got.shape(), got.device());
+  return RuntimeError(
+      "[graph] '{}' expects argument {} as {} of shape {} on {}, got {} of shape {} "
+      "on {}",
+      graph, i, DataTypeName(expected.dtype), expected.shape, expected.device,
+      DataTypeName(got.dtype()), got.shape(), got.device());
 }
 
 }  // namespace
@@ -79,12 +80,13 @@ Maybe<std::vector<std::pair<std::string, TensorPtr>>> TracedGraph::CapturedTenso
     if (buffer.kind != graph::Buffer::Kind::kCaptured) { continue; }
     TensorPtr tensor;
     for (const Kept& kept : kept_) {
-      const bool lives = kept.storage.get() == buffer.storage.get() && kept.tensor->tensor != nullptr;
+      const bool lives =
+          kept.storage.get() == buffer.storage.get() && kept.tensor->tensor != nullptr;
       if (lives && tensor == nullptr) { tensor = TensorPtr(kept.tensor->tensor); }
     }
     if (tensor == nullptr) {
-      tensor = MakeIntrusive<Tensor>(
-          buffer.storage, logical.value(logical.FirstPlace(static_cast<int>(i))).meta);
+      tensor = MakeIntrusive<Tensor>(buffer.storage,
+                                     logical.value(logical.FirstPlace(static_cast<int>(i))).meta);
     }
     out.emplace_back(buffer.name, std::move(tensor));
   }

@@ -30,9 +30,7 @@ class Slots {
   int64_t Read(int64_t piece) { return At(piece).Read(); }
 
  private:
-  Plain<int64_t>& At(int64_t piece) {
-    return *slots_[static_cast<size_t>(piece) % slots_.size()];
-  }
+  Plain<int64_t>& At(int64_t piece) { return *slots_[static_cast<size_t>(piece) % slots_.size()]; }
   std::vector<std::unique_ptr<Plain<int64_t>>> slots_;
 };
 

@@ -66,8 +66,8 @@ class ActorSystem {
   struct Message {
     enum class Kind : uint8_t { kRun, kValue, kRead, kDone, kStop };
     Kind kind;
-    int actor;      // whom it is for
-    int at;         // which of its registers (kValue: read, kRead: written), with kRead whose consumer
+    int actor;  // whom it is for
+    int at;     // which of its registers (kValue: read, kRead: written), with kRead whose consumer
     int64_t count;  // of pieces, with kRun
   };
   struct Input {

@@ -34,8 +34,7 @@ class CompiledGraph : public lifetime::GraphResource {
     std::vector<std::string> disable;  // passes that do not run
   };
   // Runs the passes, plans, and takes the plan's memory.
-  static Maybe<std::unique_ptr<CompiledGraph>> Compile(LogicalGraph traced,
-                                                       const Options& options);
+  static Maybe<std::unique_ptr<CompiledGraph>> Compile(LogicalGraph traced, const Options& options);
 
   const std::string& name() const override { return name_; }
   void Close(lifetime::Deadline deadline) override;
@@ -49,9 +48,9 @@ class CompiledGraph : public lifetime::GraphResource {
   struct Output {
     enum class From { kMade, kArgument, kCaptured };
     From from = From::kMade;
-    int index = 0;       // of Run()'s result, or of the argument
+    int index = 0;  // of Run()'s result, or of the argument
     StorageRef captured;
-    TensorMeta meta;     // its offset counts from the start of what is named here
+    TensorMeta meta;  // its offset counts from the start of what is named here
   };
   const std::vector<Output>& outputs() const { return outputs_; }
   // Metas of the arguments, dense.

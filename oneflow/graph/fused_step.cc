@@ -70,7 +70,8 @@ bool FusedStep::Add(const LogicalGraph& graph, const Node& node, const std::vect
   }
   KernelCall call;
   std::vector<ArrayView> arrays;
-  for (const int64_t* length : {static_cast<const int64_t*>(&tile_), static_cast<const int64_t*>(&rest_)}) {
+  for (const int64_t* length :
+       {static_cast<const int64_t*>(&tile_), static_cast<const int64_t*>(&rest_)}) {
     arrays.clear();
     for (const View& view : member.views) {
       arrays.push_back(view.array);

@@ -42,7 +42,7 @@ class FusedStep {
   struct View {
     ArrayView array;  // of one tile; its data is the whole place's
     ValueId place = kNoValue;
-    int64_t step = 0;            // bytes from tile to tile; 0 for what every tile reads
+    int64_t step = 0;             // bytes from tile to tile; 0 for what every tile reads
     int64_t scratch_offset = -1;  // of an internal buffer
   };
   struct Member {

@@ -105,8 +105,7 @@ Buffer BufferFor(Buffer::Kind kind, std::string name, const TensorMeta& meta) {
 }  // namespace
 
 ValueId LogicalGraph::AddInput(std::string name, const TensorMeta& meta) {
-  inputs_.push_back(
-      Place(AddBuffer(BufferFor(Buffer::Kind::kInput, std::move(name), meta)), meta));
+  inputs_.push_back(Place(AddBuffer(BufferFor(Buffer::Kind::kInput, std::move(name), meta)), meta));
   return inputs_.back();
 }
 
@@ -222,7 +221,9 @@ std::string LogicalGraph::DescribeNode(const Node& node) const {
     out += (i == 0 ? "" : "; ") + DescribeMeta(value(node.outputs[i]).meta);
   }
   if (node.fused >= 0) { out += Format(", fused {}", node.fused); }
-  if (node.reuses >= 0) { out += Format(", in the memory of %{}", node.inputs[static_cast<size_t>(node.reuses)]); }
+  if (node.reuses >= 0) {
+    out += Format(", in the memory of %{}", node.inputs[static_cast<size_t>(node.reuses)]);
+  }
   return out + LineComment(node.stack.id()) + "\n";
 }
 

@@ -61,7 +61,8 @@ TEST(MemoryPlanTest, RandomLifetimesNeverOverlapAndStayNearTheBound) {
     const MemoryPlan plan = PlanMemory(arrays);
     ExpectSound(arrays, plan);
     EXPECT_GE(plan.bytes, plan.lower_bound);
-    worst = std::max(worst, static_cast<double>(plan.bytes) / static_cast<double>(plan.lower_bound));
+    worst =
+        std::max(worst, static_cast<double>(plan.bytes) / static_cast<double>(plan.lower_bound));
   }
   EXPECT_LT(worst, 1.4);
 }

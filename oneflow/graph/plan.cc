@@ -80,7 +80,8 @@ Maybe<void> Plan::AddStep(Node* node) {
   NoteUses(*node, index);
   if (node->reuses >= 0) {
     const BufferId from = graph_.BufferOf(node->inputs[static_cast<size_t>(node->reuses)]);
-    root_[static_cast<size_t>(graph_.BufferOf(node->outputs[0]))] = root_[static_cast<size_t>(from)];
+    root_[static_cast<size_t>(graph_.BufferOf(node->outputs[0]))] =
+        root_[static_cast<size_t>(from)];
   }
   builders_.emplace_back(graph_, *node);
   CallBuilder& builder = builders_.back();
@@ -105,8 +106,7 @@ Maybe<void> Plan::AddStep(Node* node) {
     if (builder.place(i) == kNoValue) { continue; }
     const BufferId buffer = graph_.BufferOf(builder.place(i));
     const bool bound = bound_index_[static_cast<size_t>(buffer)] >= 0;
-    (bound ? bound_ : fixed_)
-        .push_back({&builder.view(i)->data, buffer, builder.byte_offset(i)});
+    (bound ? bound_ : fixed_).push_back({&builder.view(i)->data, buffer, builder.byte_offset(i)});
   }
   ++num_kernels_;
   steps_.push_back(step);
@@ -162,7 +162,9 @@ void Plan::PlaceBuffers() {
   std::vector<int> array_of(graph_.buffers().size(), -1);
   for (size_t i = 0; i < graph_.buffers().size(); ++i) {
     const Buffer& buffer = graph_.buffers()[i];
-    if (buffer.kind == Buffer::Kind::kConstant && first_[i] >= 0) { constant_bytes_ += buffer.bytes; }
+    if (buffer.kind == Buffer::Kind::kConstant && first_[i] >= 0) {
+      constant_bytes_ += buffer.bytes;
+    }
     if (buffer.kind != Buffer::Kind::kComputed || first_[i] < 0 || internal_[i] ||
         bound_index_[i] >= 0) {
       continue;

@@ -80,15 +80,15 @@ class Plan {
   std::vector<CallBuilder> builders_;
   std::vector<std::unique_ptr<FusedStep>> fused_;
   std::vector<Step> steps_;
-  std::vector<Address> bound_;  // filled in at each run
-  std::vector<Address> fixed_;  // when the memory is known
+  std::vector<Address> bound_;                      // filled in at each run
+  std::vector<Address> fixed_;                      // when the memory is known
   std::vector<std::pair<size_t, size_t>> scratch_;  // of step i so many bytes
   std::vector<int> bound_index_;                    // of a buffer; -1: not bound
   std::vector<BufferId> made_outputs_;
-  std::vector<BufferId> root_;        // whose memory a buffer lies in
-  std::vector<int> first_, last_;     // steps that use a buffer; -1: none
-  std::vector<bool> internal_;        // to a fused step, which has memory of its own for it
-  std::vector<int64_t> offsets_;      // in the plan's memory; -1: elsewhere
+  std::vector<BufferId> root_;     // whose memory a buffer lies in
+  std::vector<int> first_, last_;  // steps that use a buffer; -1: none
+  std::vector<bool> internal_;     // to a fused step, which has memory of its own for it
+  std::vector<int64_t> offsets_;   // in the plan's memory; -1: elsewhere
   MemoryPlan memory_;
   int64_t scratch_offset_ = 0;
   int64_t scratch_bytes_ = 0;

@@ -29,9 +29,8 @@ Maybe<void> LogicalGraph::VerifyMetas(const Node& node) const {
   CHECK_OR_RETURN(static_cast<int>(node.outputs.size()) == node.def->num_outputs,
                   "graph '{}': [{}] has {} outputs", name_, node.def->name, node.outputs.size());
   const TensorMeta call = node.outputs.empty() ? TensorMeta() : value(node.outputs[0]).meta;
-  const std::vector<TensorMeta> metas =
-      JUST(InferOutputs(*node.def, node.attrs.data(), node.inputs, call.device, call.dtype,
-                        node.outputs.size()));
+  const std::vector<TensorMeta> metas = JUST(InferOutputs(
+      *node.def, node.attrs.data(), node.inputs, call.device, call.dtype, node.outputs.size()));
   for (size_t i = 0; i < metas.size(); ++i) {
     const TensorMeta& is = value(node.outputs[i]).meta;
     const bool same = node.form == Form::kInPlace

@@ -45,7 +45,8 @@ struct OpCall {
   Storage* const* writes = nullptr;
   int num_reads = 0;
   int num_writes = 0;
-  int num_updates = 0;  // the last so many of the writes are never poisoned: they keep what they hold
+  int num_updates =
+      0;  // the last so many of the writes are never poisoned: they keep what they hold
   OnFailure on_failure = OnFailure::kPoison;
   bool overwrites = true;  // every written storage is written in full: clears its poison
   Stream* stream = nullptr;

@@ -94,9 +94,8 @@ void BindTrace(py::module_& m) {
   m.def("suspend_trace", [](bool suspended) {
     if (GraphTrace* trace = GraphTrace::Unfinished()) { trace->SetSuspended(suspended); }
   });
-  m.def("is_lazy", [](py::handle tensor) {
-    return ToTensor(tensor, "is_lazy")->storage()->traced();
-  });
+  m.def("is_lazy",
+        [](py::handle tensor) { return ToTensor(tensor, "is_lazy")->storage()->traced(); });
   m.def("abort_trace", &GraphTrace::Abort);
   m.def(
       "end_trace",
@@ -142,7 +141,9 @@ py::dict StatsOf(const TracedGraph& graph) {
 py::dict PassesOf(const TracedGraph& graph) {
   py::dict out;
   Unwrap(graph.With([&](CompiledGraph* compiled) {
-    for (const graph::PassCount& pass : compiled->passes()) { out[py::str(pass.name)] = pass.fired; }
+    for (const graph::PassCount& pass : compiled->passes()) {
+      out[py::str(pass.name)] = pass.fired;
+    }
   }));
   return out;
 }
@@ -167,7 +168,8 @@ void BindHandle(py::module_& m) {
   py::class_<TracedGraph>(m, "Graph")
       .def_property_readonly("name", [](const TracedGraph& graph) { return graph.name(); })
       .def_property_readonly("closed", &TracedGraph::closed)
-      .def("run", [](const TracedGraph& graph, const py::sequence& inputs) {
+      .def("run",
+           [](const TracedGraph& graph, const py::sequence& inputs) {
              return ToPython(Unwrap(graph.Run(ToTensors(inputs, "graph"))));
            })
       .def("stale", &TracedGraph::Stale)

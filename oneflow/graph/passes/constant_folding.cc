@@ -35,8 +35,7 @@ Maybe<void> Compute(const LogicalGraph& graph, const Node& node,
   std::vector<char> scratch(kernel->scratch == nullptr ? 0 : kernel->scratch(call) + 64);
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) { continue; }
-    JUST(Vm::Get()->SyncRead(
-        graph.buffer(graph.BufferOf(node.inputs[i])).storage.get()));
+    JUST(Vm::Get()->SyncRead(graph.buffer(graph.BufferOf(node.inputs[i])).storage.get()));
     builder.SetBase(i, graph.buffer(graph.BufferOf(node.inputs[i])).storage->data());
   }
   for (size_t i = 0; i < made.size(); ++i) {
@@ -66,8 +65,8 @@ Maybe<PassResult> FoldConstants(const LogicalGraph& graph) {
     for (size_t i = 0; folded && i < node.outputs.size(); ++i) {
       const Buffer& buffer = result.buffer(result.BufferOf(node.outputs[i]));
       // At home on no stream: it is used by the host at once.
-      made.push_back(JUST(Storage::Allocate(buffer.device, static_cast<size_t>(buffer.bytes),
-                                            kHostStream)));
+      made.push_back(
+          JUST(Storage::Allocate(buffer.device, static_cast<size_t>(buffer.bytes), kHostStream)));
     }
     folded = folded && Compute(result, node, made).ok();
     if (!folded) {

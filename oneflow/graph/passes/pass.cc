@@ -39,12 +39,9 @@ bool IsElementwise(const OpDef& def) {
 
 const std::vector<Pass>& DefaultPasses() {
   static const auto* passes = new std::vector<Pass>{
-      {"constant_folding", &FoldConstants},
-      {"common_subexpressions", &MergeCommonSubexpressions},
-      {"dead_nodes", &EliminateDeadNodes},
-      {"late_updates", &DelayUpdates},
-      {"fusion", &FuseElementwise},
-      {"in_place", &ReuseInPlace},
+      {"constant_folding", &FoldConstants}, {"common_subexpressions", &MergeCommonSubexpressions},
+      {"dead_nodes", &EliminateDeadNodes},  {"late_updates", &DelayUpdates},
+      {"fusion", &FuseElementwise},         {"in_place", &ReuseInPlace},
   };
   return *passes;
 }

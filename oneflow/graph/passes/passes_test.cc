@@ -192,18 +192,42 @@ TEST(LateUpdatesTest, KeepsAnUpdateWhoseOperandIsWrittenLater) {
   EXPECT_EQ(CHECK_JUST(DelayUpdates(g)).fired, 0);
 }
 
-const OpDef kTanh = {"tanh", 1, 1, &InferLikeFirst, &SbpElementwise, 0, -1, false, false, false,
-                     InplaceFailure::kNoInplace, {{"some"}}, {}, {}};
-const OpDef kMul = {"mul", 2, 1, &InferAdd, &SbpElementwise, 0, -1, false, false, false,
-                    InplaceFailure::kNoInplace, {{"some"}}, {}, {}};
+const OpDef kTanh = {"tanh",
+                     1,
+                     1,
+                     &InferLikeFirst,
+                     &SbpElementwise,
+                     0,
+                     -1,
+                     false,
+                     false,
+                     false,
+                     InplaceFailure::kNoInplace,
+                     {{"some"}},
+                     {},
+                     {}};
+const OpDef kMul = {"mul",
+                    2,
+                    1,
+                    &InferAdd,
+                    &SbpElementwise,
+                    0,
+                    -1,
+                    false,
+                    false,
+                    false,
+                    InplaceFailure::kNoInplace,
+                    {{"some"}},
+                    {},
+                    {}};
 
 TEST(InPlaceTest, TakesOverMemoryThatEndsThere) {
   LogicalGraph g("G");
   const ValueId x = g.AddInput("x", MetaOf({2}));
-  const ValueId a = Call(&g, kTanh, {x});     // an argument never ends
-  const ValueId b = Call(&g, kTanh, {a});     // takes a's
-  const ValueId c = Call(&g, kMul, {a, b});   // no: a was needed again, so b did not take it
-  g.SetOutputs({Call(&g, kTanh, {c})});       // an output has memory of its own
+  const ValueId a = Call(&g, kTanh, {x});    // an argument never ends
+  const ValueId b = Call(&g, kTanh, {a});    // takes a's
+  const ValueId c = Call(&g, kMul, {a, b});  // no: a was needed again, so b did not take it
+  g.SetOutputs({Call(&g, kTanh, {c})});      // an output has memory of its own
   const PassResult result = CHECK_JUST(ReuseInPlace(g));
   EXPECT_EQ(result.fired, 1);
   EXPECT_EQ(result.graph.nodes()[1].reuses, -1);
@@ -245,7 +269,8 @@ TEST(FusionTest, ElementsMustKeepTheirIndex) {
   const ValueId x = g.AddInput("x", MetaOf({side, side}));
   const ValueId a = Call(&g, kTanh, {x});
   const ValueId one = g.Place(g.BufferOf(a), MetaOf({1}));
-  g.SetOutputs({Call(&g, kMul, {x, one})});  // every tile reads element 0 of what the first tile wrote
+  g.SetOutputs(
+      {Call(&g, kMul, {x, one})});  // every tile reads element 0 of what the first tile wrote
   EXPECT_EQ(CHECK_JUST(FuseElementwise(g)).fired, 0);
   LogicalGraph h("H");
   const ValueId y = h.AddInput("y", MetaOf({side, side}));
