@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench import digits, variants
+from bench import data, data_main, digits, variants
 from bench import digits_reference as reference
 from bench.harness import launch
 from bench.harness.plan import Plan
@@ -80,3 +80,14 @@ def test_tiny_ops_give_their_values() -> None:
     assert faults(plan, metrics) == []
     wrong = replace(plan.programs[0], expected={"add_tensor": {"value": [3.5]}})
     assert wrong_answers(wrong, {"head": {"metrics": metrics}})["head"].kind == "wrong answer"
+
+
+def test_pictures_come_whole_and_in_order() -> None:
+    args = variants.make_parser(None).parse_args(["--torch-python", "none"])
+    metrics = run_head(data.make_plan(args))
+    count = data_main.BATCH * data_main.BATCHES
+    for name in ("transformed", "ready"):
+        check = metrics[name]["check"]
+        assert check["indices"] == count * (count - 1) // 2
+    # The same pictures, made in a worker or before.
+    assert metrics["transformed"]["check"] == metrics["ready"]["check"]

@@ -38,10 +38,15 @@ StorageRef Storage::Own(Allocator* pool, MemoryBlock* block, const MemoryRequest
 
 StorageRef Storage::Import(Device device, void* data, size_t bytes, void* owner,
                            ReleaseFn release) {
+  StorageRef storage = Adopt(device, data, bytes, owner, release);
+  storage->MarkHostVisible();
+  return storage;
+}
+
+StorageRef Storage::Adopt(Device device, void* data, size_t bytes, void* owner, ReleaseFn release) {
   auto* storage = new Storage(device, data, bytes);
   storage->owner_ = owner;
   storage->release_ = release;
-  storage->MarkHostVisible();
   storage->AddRef();
   return StorageRef(storage);
 }

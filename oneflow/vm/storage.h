@@ -44,6 +44,9 @@ class Storage : public RefCounted<Storage> {
                         StreamIndex stream);
   // Memory of somebody else, visible to the host by nature.
   static StorageRef Import(Device device, void* data, size_t bytes, void* owner, ReleaseFn release);
+  // The same, of an owner that does not touch the memory before `release`: ops on it are queued as
+  // those on our own are.
+  static StorageRef Adopt(Device device, void* data, size_t bytes, void* owner, ReleaseFn release);
   // No memory: of a tensor that an op would have, were it not only recorded for a graph. Poisoned by
   // `why`, so that who reads it gets that, and not to be written.
   static StorageRef Traced(Device device, size_t bytes, const ErrorPtr& why);

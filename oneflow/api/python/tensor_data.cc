@@ -171,7 +171,8 @@ bool MetaOf(PyArrayObject* array, TensorMeta* meta) {
   return true;
 }
 
-PyObject* FromNumpy(PyObject*, PyObject* object) {
+// `import`: Storage::Import or Storage::Adopt.
+PyObject* TensorOver(PyObject* object, decltype(&Storage::Import) import) {
   if (!PyArray_Check(object)) {
     PyErr_Format(PyExc_TypeError, "[from_numpy] expects a numpy array, got %s",
                  Py_TYPE(object)->tp_name);
@@ -186,12 +187,14 @@ PyObject* FromNumpy(PyObject*, PyObject* object) {
     return nullptr;
   }
   Py_INCREF(object);
-  StorageRef storage =
-      Storage::Import(Device(), PyArray_DATA(array), static_cast<size_t>(PyArray_NBYTES(array)),
-                      object, &ReleaseArray);
+  StorageRef storage = import(Device(), PyArray_DATA(array),
+                              static_cast<size_t>(PyArray_NBYTES(array)), object, &ReleaseArray);
   if (!PyArray_ISWRITEABLE(array)) { storage->MarkReadOnly(); }
   return WrapTensor(MakeIntrusive<Tensor>(std::move(storage), std::move(meta)));
 }
+
+PyObject* FromNumpy(PyObject*, PyObject* object) { return TensorOver(object, &Storage::Import); }
+PyObject* AdoptArray(PyObject*, PyObject* object) { return TensorOver(object, &Storage::Adopt); }
 
 // A copy of anything numpy can make an array of.
 PyObject* CopyOf(PyObject* data, std::optional<DataType> dtype) {
@@ -486,6 +489,8 @@ PyMethodDef kDataMethods[] = {
 PyMethodDef kDataFunctions[] = {
     {"from_numpy", FromNumpy, METH_O,
      "A tensor that shares the memory of an aligned numpy array; read-only where the array is."},
+    {"adopt_array", AdoptArray, METH_O,
+     "As from_numpy, of an array that nobody else looks at from here on."},
     {"tensor", Cast(MakeTensor), METH_VARARGS | METH_KEYWORDS,
      "tensor(data, *, dtype=None, device=None, requires_grad=False, placement=None, sbp=None): a "
      "copy of data."},

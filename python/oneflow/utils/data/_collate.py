@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 
 from oneflow import _oneflow_internal
+from oneflow.utils.data._shared import NUMPY_DTYPES, Arena
 
 Tensor = _oneflow_internal.Tensor
+# In a worker process of DataLoader: where batches travel.
+arena: Arena | None = None
+# Those of arrays that can be a tensor's memory.
+_DTYPES = set(NUMPY_DTYPES.values())
 
 
 def default_collate(batch: Sequence[Any]) -> Any:
@@ -70,4 +75,10 @@ def _stack(arrays: list[np.ndarray[Any, Any]]) -> Any:
         raise ValueError(
             f"[default_collate] expects tensors of the same shape, got {sorted(shapes)}"
         )
-    return _oneflow_internal.tensor(np.stack(arrays))
+    dtypes = {array.dtype for array in arrays}
+    if len(dtypes) != 1 or not dtypes < _DTYPES:
+        return _oneflow_internal.tensor(np.stack(arrays))
+    shape = (len(arrays), *arrays[0].shape)
+    stacked = None if arena is None else arena.array(shape, arrays[0].dtype)
+    stacked = np.empty(shape, arrays[0].dtype) if stacked is None else stacked
+    return _oneflow_internal.adopt_array(np.stack(arrays, out=stacked))

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from oneflow.utils.data._shared import Window
 from oneflow.utils.data._worker import Reply, Settings, Start, Task, WorkerInfo, run
 
 _CLOSE_SECONDS = 5.0
@@ -47,6 +48,7 @@ class WorkerPool:
         self._prefetch = prefetch
         self._epoch = 0
         self._pipes: list[Connection] = []
+        self._windows: list[Window] = []
         self._processes: list[Any] = []
         self._finalizer = weakref.finalize(self, _end, os.getpid(), self._pipes, self._processes)
         made = _context(context)
@@ -57,6 +59,7 @@ class WorkerPool:
     def _start(self, context: Any, info: WorkerInfo, settings: Settings) -> None:
         ours, theirs = context.Pipe(duplex=True)
         self._pipes.append(ours)
+        self._windows.append(Window())
         inherited = list(self._pipes) if context.get_start_method() == "fork" else []
         arguments = (info, settings, theirs, inherited)
         process = context.Process(target=run, args=arguments, daemon=True)
@@ -99,20 +102,26 @@ class WorkerPool:
         deadline = time.monotonic() + self._timeout if self._timeout else None
         while True:
             ready: list[Any] = wait(self._pipes, _POLL_SECONDS if deadline is None else 0.05)
-            replies: list[Reply] = []
-            for pipe in ready:
-                try:
-                    replies.append(pipe.recv())
-                except (EOFError, OSError):
-                    self._check_alive(certain=True)
-            if replies:
-                return replies
+            if ready:
+                return [self._read(self._pipes.index(pipe)) for pipe in ready]
             self._check_alive()
             if deadline is not None and time.monotonic() > deadline:
                 self.close()
                 raise RuntimeError(
                     f"[DataLoader] expects a batch within {self._timeout} s, got none"
                 )
+
+    def _read(self, worker: int) -> Reply:
+        """The reply that has come from a worker."""
+        try:
+            reply: Reply = self._pipes[worker].recv()
+            if reply.batch is None:
+                return reply
+            self._windows[worker].take_news(reply.batch, self._pipes[worker])
+        except (EOFError, OSError):
+            self._check_alive(certain=True)
+            raise
+        return reply._replace(batch=self._windows[worker].open(reply.batch))
 
     def _check_alive(self, certain: bool = False) -> None:
         """Raises if a worker is gone; `certain` if that is known already."""
@@ -170,7 +179,8 @@ class _Pass:
         except StopIteration:
             return
         self._owners[self._sent] = worker
-        self._pool._send(self._pool._pipes[worker], Task(self._epoch, self._sent, indices))
+        dropped = self._pool._windows[worker].dropped()
+        self._pool._send(self._pool._pipes[worker], Task(self._epoch, self._sent, indices, dropped))
         self._sent += 1
 
     def _take(self, number: int) -> Reply:

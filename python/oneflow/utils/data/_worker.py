@@ -15,13 +15,16 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from multiprocessing import reduction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from oneflow.framework.generator import manual_seed
+from oneflow.utils.data import _collate
 from oneflow.utils.data._fetch import fetcher_for
+from oneflow.utils.data._shared import Arena
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -36,15 +39,19 @@ class Start(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One batch to read: indices, or for an iterable data set the next samples."""
+    """One batch to read: indices, or for an iterable data set the next samples.
+
+    `dropped`: the buffers of shared memory whose contents the reader has dropped.
+    """
 
     epoch: int
     number: int
     indices: Any
+    dropped: Sequence[int] = ()
 
 
 class Reply(NamedTuple):
-    """A batch, the error that it ended in, or the news that the stream is over."""
+    """A batch (`Packed`), the error that it ended in, or the news that the stream is over."""
 
     epoch: int
     number: int
@@ -181,10 +188,14 @@ def _take_requests(pipe: Connection, requests: Any, parent: int) -> None:
     os._exit(0)
 
 
-def _say(pipe: Connection, reply: Reply) -> None:
+def _say(pipe: Connection, reply: Reply, new: Sequence[Any] = ()) -> None:
+    """Sends a reply, and the files of the buffers that are new in it."""
     sys.stdout.flush()  # the process may end at any time from here on
     try:
         pipe.send(reply)
+        for buffer in new:
+            reduction.send_handle(pipe, buffer.file, None)
+            buffer.close()
     except OSError:  # nobody reads any more
         os._exit(0)
 
@@ -202,17 +213,23 @@ def _name(info: WorkerInfo) -> str:
 def _serve(info: WorkerInfo, settings: Settings, pipe: Connection, requests: Any) -> None:
     fetch: Any = None
     epoch = -1
+    arena = _collate.arena = Arena()
     while True:
         request = requests.get()
         if isinstance(request, Start):
             fetch, epoch = None, request.epoch
-        elif request.epoch == epoch:
-            try:
-                if fetch is None:
-                    fetch = fetcher_for(settings)
-                reply = Reply(epoch, request.number, fetch(request.indices))
-            except StopIteration:
-                reply = Reply(epoch, request.number, over=True)
-            except Exception as error:
-                reply = Reply(epoch, request.number, failure=Failure.of(error, _name(info)))
-            _say(pipe, reply)
+            continue
+        arena.take_back(request.dropped)
+        if request.epoch != epoch:
+            continue
+        new: Sequence[Any] = ()
+        try:
+            if fetch is None:
+                fetch = fetcher_for(settings)
+            packed, new = arena.pack(fetch(request.indices))
+            reply = Reply(epoch, request.number, packed)
+        except StopIteration:
+            reply = Reply(epoch, request.number, over=True)
+        except Exception as error:
+            reply = Reply(epoch, request.number, failure=Failure.of(error, _name(info)))
+        _say(pipe, reply, new)
