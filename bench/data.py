@@ -1,4 +1,4 @@
-"""Reading pictures with two workers against PyTorch's DataLoader: `tools/bazel run //bench:data`."""
+"""Reading pictures with two workers against PyTorch: `tools/bazel run //bench:data`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The measured process of the DataLoader: `data_main.py oneflow|torch`.
 
-Pictures of 224 x 224 in batches of 32, read by two workers that stay. `transformed`: a sample is made from
-bytes as a training program does it, by the library's ops. `ready`: a sample lies in memory as it
-is wanted, so that only joining and sending them is left. The reader looks at each page of a batch.
+Pictures of 224 x 224 in batches of 32, read by two workers that stay. `transformed`: a sample is
+made from bytes as a training program does it, by the library's ops. `ready`: a sample lies in
+memory as it is wanted, so that only joining and sending are left. The reader looks at each page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batches that travel in shared memory: the same values, never overwritten while somebody holds them."""
+"""Batches in shared memory: the same values, never overwritten while somebody holds them."""
 
 from __future__ import annotations
 

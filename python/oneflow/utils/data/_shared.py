@@ -1,12 +1,13 @@
 """Shared memory in which the batches of a worker process travel.
 
-A worker puts large tensors into buffers that the reader sees as well, and sends only where they are. A
-buffer serves again once the reader has dropped what was in it, and says so with its next request:
-pages are made once, not for each batch. Where there is no memory to share, tensors go through the pipe.
+A worker puts large tensors into buffers that the reader sees as well, and sends only where they
+are. A buffer serves again once the reader has dropped what was in it, and says so with its next
+request: pages are made once, not for each batch. Where there is no memory to share, tensors go
+through the pipe.
 
-Ownership: a buffer is an anonymous file. Both sides keep it mapped, neither keeps it open, and it goes
-with the last mapping: nothing is left however the processes end. Threads: one at a time on each side; what
-the reader drops may be dropped on any thread.
+Ownership: a buffer is an anonymous file. Both sides keep it mapped, neither keeps it open, and it
+goes with the last mapping: nothing is left however the processes end. Threads: one at a time on
+each side; what the reader drops may be dropped on any thread.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class _Memory:
-    """The mapping of a shared file, which need not stay open: Python's own class keeps a copy of it."""
+    """The mapping of a shared file, which may be closed; Python's own class keeps it open."""
 
     def __init__(self, file: int, size: int) -> None:
         self.size = size
@@ -135,12 +136,10 @@ class Arena:
         self._buffers: list[_Buffer] = []
         self._made = 0
         self._gone: list[int] = []
-        self._placed: dict[
-            int, _Buffer
-        ] = {}  # of the next batch, by the address of what is in them
+        self._placed: dict[int, _Buffer] = {}  # of the next batch, by address
 
     def array(self, shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any] | None:
-        """A new array in shared memory, of no defined value; None if it is small, or there is none."""
+        """A new array in shared memory, of no defined value; None if it is small."""
         size = math.prod(shape) * np.dtype(dtype).itemsize
         buffer = self._buffer_of(size) if size >= LEAST_BYTES else None
         if buffer is None:
