@@ -25,18 +25,7 @@ PackageFolder* ThePackageFolder() {
 }
 
 std::vector<StackFrame> LinesToShow(const std::vector<StackFrame>& all) {
-  std::string folder;
-  {
-    MutexLock lock(&ThePackageFolder()->mutex);
-    folder = ThePackageFolder()->path;
-  }
-  std::vector<StackFrame> lines;
-  for (const StackFrame& frame : all) {
-    if (folder.empty() || frame.file.compare(0, folder.size(), folder) != 0) {
-      lines.push_back(frame);
-    }
-  }
-  if (lines.empty()) { lines = all; }
+  std::vector<StackFrame> lines = ProgramLines(all);
   if (lines.size() > kLinesShown) { lines.erase(lines.begin(), lines.end() - kLinesShown); }
   for (StackFrame& frame : lines) { frame.column = -1; }  // no carets: the line is enough
   return lines;
@@ -122,6 +111,21 @@ std::string Summary(const MemoryStats& stats, const LiveTensors& live,
 }
 
 }  // namespace
+
+std::vector<StackFrame> ProgramLines(const std::vector<StackFrame>& frames) {
+  std::string folder;
+  {
+    MutexLock lock(&ThePackageFolder()->mutex);
+    folder = ThePackageFolder()->path;
+  }
+  std::vector<StackFrame> lines;
+  for (const StackFrame& frame : frames) {
+    if (folder.empty() || frame.file.compare(0, folder.size(), folder) != 0) {
+      lines.push_back(frame);
+    }
+  }
+  return lines.empty() ? frames : lines;
+}
 
 void SetPackageFolder(const std::string& folder) {
   MutexLock lock(&ThePackageFolder()->mutex);

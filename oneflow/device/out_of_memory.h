@@ -7,7 +7,9 @@
 #define ONEFLOW_DEVICE_OUT_OF_MEMORY_H_
 
 #include <string>
+#include <vector>
 
+#include "oneflow/common/stack_source.h"
 #include "oneflow/device/allocator.h"
 #include "oneflow/device/live_memory.h"
 
@@ -22,6 +24,8 @@ std::string DescribeLargestTensors(Device device, int count);
 
 // Frames of files in this folder are not what a user calls a line of his program. Empty: none.
 void SetPackageFolder(const std::string& folder);
+// Those of `frames` that are lines of the program; all of them, if none is.
+std::vector<StackFrame> ProgramLines(const std::vector<StackFrame>& frames);
 
 }  // namespace oneflow
 

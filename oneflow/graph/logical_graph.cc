@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "oneflow/device/out_of_memory.h"
+
 namespace oneflow {
 namespace graph {
 
@@ -42,7 +44,7 @@ std::string DescribeLine(StackId stack) {
   const StackSource* source = StackSource::Get();
   if (stack == kNoStack || source == nullptr) { return ""; }
   if (source->Evicted(stack)) { return "stack evicted"; }
-  const std::vector<StackFrame> frames = source->Resolve(stack);
+  const std::vector<StackFrame> frames = ProgramLines(source->Resolve(stack));
   if (frames.empty()) { return ""; }
   const StackFrame& line = frames.back();
   return Format("{}:{} in {}", line.file, line.line, line.function);

@@ -153,7 +153,7 @@ class LogicalGraph {
   std::vector<Draws> draws_;
 };
 
-// "net.py:12 in build", or nothing when the line is not known.
+// "net.py:12 in build": the last line of the program, not of this package; nothing when it is not known.
 std::string DescribeLine(StackId stack);
 // One byte behind the last element of a place, counted from the start of its buffer.
 int64_t EndOfPlace(const TensorMeta& meta);

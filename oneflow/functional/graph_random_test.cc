@@ -1,0 +1,230 @@
+// Random programs, eagerly and as graphs: views, ops in place through them, draws, constants. All that
+// can be seen must be equal, to the bit: outputs, captured tensors, arguments, after each of three runs.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "oneflow/autograd/grad_mode.h"
+#include "oneflow/boot/boot.h"
+#include "oneflow/functional/generated/functional.h"
+#include "oneflow/functional/graph_trace.h"
+#include "oneflow/functional/traced_graph.h"
+#include "oneflow/vm/vm.h"
+
+namespace oneflow {
+namespace {
+
+namespace f = functional;
+using graph::CompiledGraph;
+using Floats = std::vector<float>;
+
+class Draw {
+ public:
+  explicit Draw(uint32_t seed) : state_(seed * 2654435761u + 1) {}
+  int operator()(int n) {
+    state_ = state_ * 1664525u + 1013904223u;
+    return static_cast<int>((state_ >> 16) % static_cast<uint32_t>(n));
+  }
+
+ private:
+  uint32_t state_;
+};
+
+Floats Values(const TensorPtr& t) {
+  const TensorPtr dense = CHECK_JUST(f::contiguous(t));
+  CHECK_JUST(Vm::Get()->SyncRead(dense->storage()));
+  const float* data = reinterpret_cast<const float*>(dense->data());
+  return Floats(data, data + dense->Count());
+}
+
+TensorPtr Random(const Dims& shape, uint64_t seed) {
+  return CHECK_JUST(f::rand(shape, DataType::kFloat, std::nullopt, MakeIntrusive<Generator>(seed)));
+}
+
+// One program: the same seed issues the same calls.
+class Program {
+ public:
+  Program(uint32_t seed, TensorTuple start) : draw_(seed), all_(std::move(start)) {}
+
+  TensorTuple Run() {
+    const ScopedGradMode no_grad(false);
+    for (int i = 0; i < 24; ++i) { Step(); }
+    TensorTuple outputs;
+    for (int i = 0; i < 4; ++i) { outputs.push_back(Any()); }
+    outputs.push_back(all_.back());
+    return outputs;
+  }
+
+ private:
+  TensorPtr Any() { return all_[static_cast<size_t>(draw_(static_cast<int>(all_.size())))]; }
+  // A tensor of t's shape; t itself where there is no other.
+  TensorPtr Like(const TensorPtr& t) {
+    TensorTuple same;
+    for (const TensorPtr& other : all_) {
+      if (other->shape() == t->shape()) { same.push_back(other); }
+    }
+    return same[static_cast<size_t>(draw_(static_cast<int>(same.size())))];
+  }
+  void Keep(TensorPtr t) { all_.push_back(std::move(t)); }
+
+  void Step() {
+    const TensorPtr t = Any();
+    switch (draw_(6)) {
+      case 0: return View(t);
+      case 1: return InPlace(t);
+      case 2: return Keep(CHECK_JUST(f::add(t, Like(t), Scalar(1))));
+      case 3: return Keep(CHECK_JUST(f::mul(t, Like(t))));
+      case 4: return New(t);
+      default: return Unary(t);
+    }
+  }
+  void Unary(const TensorPtr& t) {
+    switch (draw_(4)) {
+      case 0: return Keep(CHECK_JUST(f::tanh(t)));
+      case 1: return Keep(CHECK_JUST(f::relu(CHECK_JUST(f::sub(t, Like(t), Scalar(1))))));
+      case 2: return Keep(CHECK_JUST(f::dropout(t, 0.3)));
+      default: return Keep(CHECK_JUST(f::copy(t)));
+    }
+  }
+  void View(const TensorPtr& t) {
+    if (t->ndim() == 0) { return; }
+    const int64_t size = t->shape()[0];
+    switch (draw_(4)) {
+      case 0:
+        if (t->ndim() < 2) { return; }
+        return Keep(CHECK_JUST(f::transpose(t, 0, t->ndim() - 1)));
+      case 1:
+        if (size < 2) { return; }
+        return Keep(CHECK_JUST(f::narrow(t, 0, draw_(2), size - 1)));
+      case 2: return Keep(CHECK_JUST(f::select(t, 0, draw_(static_cast<int>(size)))));
+      default:
+        if (!t->contiguous()) { return; }
+        return Keep(CHECK_JUST(f::view(t, {t->Count()})));
+    }
+  }
+  void InPlace(const TensorPtr& t) {
+    switch (draw_(4)) {
+      case 0: CHECK_JUST(f::add_(t, Like(t), Scalar(1))); break;
+      case 1: CHECK_JUST(f::mul_(t, Like(t))); break;
+      case 2: CHECK_JUST(f::copy_(t, Like(t))); break;
+      default: CHECK_JUST(f::fill_(t, Scalar(0.25 * draw_(4)))); break;
+    }
+  }
+  void New(const TensorPtr& t) {
+    const Dims shape(t->shape());
+    switch (draw_(3)) {
+      case 0: return Keep(CHECK_JUST(f::full(shape, Scalar(0.5), DataType::kFloat)));
+      case 1: return Keep(CHECK_JUST(f::rand(shape, DataType::kFloat)));
+      default: return Keep(CHECK_JUST(f::sum(t, std::nullopt, false)));
+    }
+  }
+
+  Draw draw_;
+  TensorTuple all_;
+};
+
+struct World {
+  TensorTuple arguments, captured;
+
+  World(uint32_t seed, const Dims& shape) {
+    for (uint64_t i = 0; i < 2; ++i) {
+      arguments.push_back(Random(shape, 10 * seed + i));
+      captured.push_back(Random(shape, 10 * seed + 5 + i));
+    }
+  }
+  TensorTuple Start(const TensorTuple& inputs) const {
+    TensorTuple start = inputs;
+    start.insert(start.end(), captured.begin(), captured.end());
+    return start;
+  }
+};
+
+// What can be seen of three runs.
+std::vector<Floats> See(const World& world, const std::function<TensorTuple()>& run) {
+  std::vector<Floats> seen;
+  DefaultGenerator()->ManualSeed(99);
+  for (int i = 0; i < 3; ++i) {
+    for (const TensorPtr& t : run()) { seen.push_back(Values(t)); }
+    for (const TensorPtr& t : world.captured) { seen.push_back(Values(t)); }
+    for (const TensorPtr& t : world.arguments) { seen.push_back(Values(t)); }
+  }
+  return seen;
+}
+
+class GraphRandomTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { CHECK_JUST(StartRuntime()); }
+  void TearDown() override { GraphTrace::Abort(); }
+
+  static std::unique_ptr<TracedGraph> Trace(uint32_t seed, const World& world,
+                                            const CompiledGraph::Options& options) {
+    CHECK_JUST(GraphTrace::Begin("random"));
+    TensorTuple inputs;
+    for (const TensorPtr& t : world.arguments) {
+      inputs.push_back(CHECK_JUST(GraphTrace::Current()->AddInput(t->meta(), "x", false)));
+    }
+    return CHECK_JUST(TracedGraph::FromTrace(Program(seed, world.Start(inputs)).Run(), options));
+  }
+  // The number of programs whose graph behaves otherwise than their calls.
+  static int Differ(const Dims& shape, uint32_t first, uint32_t last,
+                    const std::vector<std::string>& disable, uint32_t shift = 0) {
+    int differ = 0;
+    fired.clear();
+    for (uint32_t seed = first; seed < last; ++seed) {
+      const World eager(seed, shape);
+      const std::vector<Floats> expected =
+          See(eager, [&] { return Program(seed, eager.Start(eager.arguments)).Run(); });
+      const World lazy(seed, shape);
+      CompiledGraph::Options options;
+      options.disable = disable;
+      const auto graph = Trace(seed + shift, lazy, options);
+      CHECK_JUST(graph->With([](CompiledGraph* compiled) {
+        for (const graph::PassCount& pass : compiled->passes()) { fired[pass.name] += pass.fired; }
+      }));
+      const std::vector<Floats> got =
+          See(lazy, [&] { return CHECK_JUST(graph->Run(lazy.arguments)); });
+      if (got == expected) { continue; }
+      ++differ;
+      if (shift > 0) { continue; }
+      ADD_FAILURE() << "seed " << seed;
+      CHECK_JUST(graph->With(
+          [](CompiledGraph* compiled) { ADD_FAILURE() << compiled->plan().graph().ToString(); }));
+      break;
+    }
+    return differ;
+  }
+  static std::map<std::string, int64_t> fired;  // in the last call of Differ()
+};
+std::map<std::string, int64_t> GraphRandomTest::fired;
+
+TEST_F(GraphRandomTest, SmallTensors) {
+  EXPECT_EQ(Differ({4, 6}, 0, 300, {}), 0);
+  for (const graph::Pass& pass : graph::DefaultPasses()) {
+    const bool large_only = std::string(pass.name) == "fusion";
+    EXPECT_GE(fired[pass.name], large_only ? 0 : 20) << pass.name;
+  }
+}
+
+TEST_F(GraphRandomTest, LargeTensorsWhoseChainsFuse) {
+  EXPECT_EQ(Differ({160, 129}, 0, 40, {}), 0);
+  EXPECT_GE(fired["fusion"], 20);
+}
+
+TEST_F(GraphRandomTest, WithoutOneOfThePasses) {
+  for (const graph::Pass& pass : graph::DefaultPasses()) {
+    EXPECT_EQ(Differ({4, 6}, 300, 360, {pass.name}), 0) << pass.name;
+  }
+}
+
+TEST_F(GraphRandomTest, WithoutAnyPass) {
+  std::vector<std::string> all;
+  for (const graph::Pass& pass : graph::DefaultPasses()) { all.push_back(pass.name); }
+  EXPECT_EQ(Differ({4, 6}, 360, 460, all), 0);
+}
+
+// The planted fault: graphs of other programs.
+TEST_F(GraphRandomTest, ThePlantedProgramIsSeen) { EXPECT_GT(Differ({4, 6}, 0, 20, {}, 1000), 15); }
+
+}  // namespace
+}  // namespace oneflow
