@@ -8,6 +8,7 @@
 #include "oneflow/functional/generated/functional_elementwise.h"
 #include "oneflow/functional/generated/functional_loss.h"
 #include "oneflow/functional/generated/functional_math.h"
+#include "oneflow/functional/generated/functional_pool.h"
 #include "oneflow/functional/generated/functional_reduce.h"
 #include "oneflow/functional/generated/functional_view.h"
 #include "oneflow/kernels/attrs_norm.h"
@@ -194,6 +195,13 @@ class PlainDerivative {
   const TensorPtr& exact_;
 };
 
+// Whether the derivative is made of input and target, whichever it is by. Else one of them may have a
+// second derivative that is zero everywhere: who asks for it gets zeros, not "not used".
+bool FollowsBoth(LossKind kind, double beta) {
+  return kind == LossKind::kSquare || kind == LossKind::kHuber ||
+         (kind == LossKind::kSmooth && beta != 0.0);
+}
+
 }  // namespace
 
 Maybe<TensorPtr> PointwiseLossGrad(const TensorPtr& grad, const TensorPtr& input,
@@ -212,6 +220,9 @@ Maybe<TensorPtr> PointwiseLossGrad(const TensorPtr& grad, const TensorPtr& input
   }
   const PlainDerivative derivative(input, target, pos_weight, beta, exact);
   TensorPtr dx = JUST(derivative.Of(static_cast<LossKind>(kind), by_target));
+  if (!FollowsBoth(static_cast<LossKind>(kind), beta)) {
+    dx = JUST(depending_on(JUST(depending_on(dx, input)), target));
+  }
   if (weight != nullptr) { dx = JUST(mul(dx, weight)); }
   if (reduction == "mean") {
     dx = JUST(scale(dx, Scalar(1.0 / static_cast<double>(input->Count()))));

@@ -48,6 +48,51 @@ def test_second_derivatives(name: str) -> None:
     check(LOSSES[name])
 
 
+# Whose second derivative is zero everywhere: the gradient depends on the operand all the same.
+LINEAR: dict[str, Any] = {
+    "relu": F.relu,
+    "leaky_relu": F.leaky_relu,
+    "hardsigmoid": F.hardsigmoid,
+    "hardtanh": F.hardtanh,
+    "hardshrink": F.hardshrink,
+    "threshold": lambda x: F.threshold(x, 0.1, 20.0),
+    "prelu": lambda x: F.prelu(x, flow.tensor([0.5], dtype=flow.float64)),
+    "clamp": lambda x: x.clamp(-0.5, 0.5),
+    "maximum": lambda x: flow.maximum(x, flow.tensor([0.1, 0.2, 0.3], dtype=flow.float64)),
+    "l1_loss": lambda x: F.l1_loss(x, flow.zeros(4, 3, dtype=flow.float64)),
+    "smooth_l1_loss": lambda x: F.smooth_l1_loss(x, flow.zeros(4, 3, dtype=flow.float64), beta=0.0),
+    "kl_div": lambda x: flow._C.kl_div_loss(x, flow.ones(4, 3, dtype=flow.float64)),
+    "nll_loss": lambda x: F.nll_loss(x, TARGET),
+}
+
+
+def check_connected(op: Any) -> None:
+    """The gradient requires grad, and its gradient is zero."""
+    x = flow.tensor(X, requires_grad=True)
+    (slope,) = flow.autograd.grad(op(x).sum(), x, create_graph=True)
+    assert slope.requires_grad
+    (second,) = flow.autograd.grad(slope.sum(), x)
+    same(second, np.zeros((4, 3)), 0.0)
+
+
+@pytest.mark.parametrize("name", list(LINEAR))
+def test_zero_second_derivatives(name: str) -> None:
+    check_connected(LINEAR[name])
+
+
+def test_gradient_by_target_is_connected() -> None:
+    x = flow.tensor(X, requires_grad=True)
+    y = flow.tensor(X + 1.0, requires_grad=True)
+    by_x, by_y = flow.autograd.grad(F.l1_loss(x, y), [x, y], create_graph=True)
+    for slope in (by_x, by_y):
+        for second in flow.autograd.grad(slope.sum(), [x, y], retain_graph=True):
+            same(second, np.zeros((4, 3)), 0.0)
+
+
+def test_control_of_zeros() -> None:
+    must_fail(check_connected, lambda x: x * 2)
+
+
 def test_control() -> None:
     def wrong(x: Any) -> Any:
         return F.cross_entropy(x * x.detach(), TARGET)
