@@ -125,7 +125,8 @@ class Path {
     return -(states_ > 1 ? LogAdd(last, now[At(states_ - 2)]) : last);
   }
 
-  // dx of this sample, times g.
+  // dx of this sample, times g. A last label that is the blank itself is outside of what CTC defines;
+  // then the label's share of the last step counts, not the blank's, as in other frameworks.
   void Backward(const T* alpha, double loss, double g, T* dx) const {
     const int64_t step = p_.states();
     const int64_t classes = p_.classes;
@@ -138,6 +139,7 @@ class Path {
         const bool last = t == time() - 1;
         const double leave = last ? (s + 2 >= states_ ? 0.0 : kNever) : Leave(after, s);
         now[At(s)] = leave + LogProb(t, Label(s));
+        if (last && s > 0 && s == states_ - 1 && Label(s - 1) == Label(s)) { continue; }
         double& sum = posterior[At(Label(s))];
         sum = LogAdd(sum, static_cast<double>(alpha[t * step + s]) + now[At(s)]);
       }
