@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,10 +12,29 @@ from tests.support import same
 import oneflow as flow
 
 
-def leaf_with_grad() -> Any:
-    x = flow.ones(3, requires_grad=True)
-    (x * 2).sum().backward()
-    return x
+class Keeping(flow.autograd.Function):
+    """Its ctx has the tensor, but no Python object of it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, made: list[Any]) -> Any:
+        ctx.save_for_backward(x)
+        made.append(ctx)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, dy: Any) -> Any:
+        return dy * 2, None
+
+
+def kept(tensor: Any) -> Callable[[], Any]:
+    """Gives the tensor as a Python object, a new one where the last has died."""
+    made: list[Any] = []
+    out = Keeping.apply(tensor, made)
+    return lambda: (out, made[0].saved_tensors[0])[1]
+
+
+def twos() -> Any:
+    return flow.full((3,), 2.0).requires_grad_()
 
 
 def churn() -> None:
@@ -23,27 +43,27 @@ def churn() -> None:
 
 
 def test_a_destructor_asks_for_the_tensor_that_dies() -> None:
-    x = leaf_with_grad()
     got = []
 
     class Attribute:
         def __del__(self) -> None:
-            got.append(x.grad)
+            got.append(again())
 
-    grad = x.grad
-    grad.attribute = Attribute()
-    del grad
+    tensor = twos()
+    again = kept(tensor)
+    tensor.attribute = Attribute()
+    del tensor
     churn()
     same(got[0], [2, 2, 2])
-    assert x.grad is got[0]
+    assert again() is got[0]
 
 
 def test_a_callback_asks_for_the_tensor_that_dies() -> None:
-    x = leaf_with_grad()
     got = []
-    grad = x.grad
-    watch = weakref.ref(grad, lambda _: got.append(x.grad))
-    del grad
+    tensor = twos()
+    again = kept(tensor)
+    watch = weakref.ref(tensor, lambda _: got.append(again()))
+    del tensor
     churn()
     assert watch() is None
     same(got[0], [2, 2, 2])
@@ -53,22 +73,18 @@ def test_a_slot_asks_for_the_tensor_that_dies() -> None:
     class Slotted(flow.Tensor):
         __slots__ = ("item_of_slot",)
 
-    x = flow.ones(3)
-    x.grad = Slotted(flow.full((3,), 2.0))
     got = []
 
     class Attribute:
         def __del__(self) -> None:
-            got.append(x.grad)
+            got.append(again())
 
-    x.grad.item_of_slot = Attribute()
+    tensor = Slotted(twos()).requires_grad_()
+    again = kept(tensor)
+    tensor.item_of_slot = Attribute()
+    del tensor
     churn()
-    grad = Slotted(flow.full((3,), 5.0))
-    grad.item_of_slot = Attribute()
-    x.grad = grad
-    del grad
-    churn()
-    same(got[-1], [5, 5, 5])
+    same(got[-1], [2, 2, 2])
 
 
 class Number:

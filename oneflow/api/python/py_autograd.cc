@@ -389,15 +389,29 @@ PyObject* GetIsLeaf(PyObject* self, void*) {
   return PyBool_FromLong(T(self)->is_leaf());
 }
 
+// Keeps `grad`, nothing for a null pointer, as what `self.grad` is.
+void KeepGrad(PyObject* self, PyObject* grad) {
+  PyObject*& kept = reinterpret_cast<PyTensor*>(self)->grad;
+  if (kept == grad) { return; }
+  PyObject* before = kept;
+  Py_XINCREF(grad);
+  kept = grad;
+  if (grad != nullptr) { Track(self); }
+  Py_XDECREF(before);  // may run the program's code
+}
+
 PyObject* GetGrad(PyObject* self, void*) {
   const AutogradMeta* meta = T(self)->autograd();
-  return WrapTensor(meta == nullptr ? TensorPtr() : meta->grad);
+  PyObject* grad = WrapTensor(meta == nullptr ? TensorPtr() : meta->grad);
+  if (grad != nullptr) { KeepGrad(self, grad == Py_None ? nullptr : grad); }
+  return grad;
 }
 
 int SetGrad(PyObject* self, PyObject* value, void*) {
   const TensorPtr& tensor = T(self);
   if (value == nullptr || value == Py_None) {
     if (tensor->autograd() != nullptr) { tensor->autograd()->grad.Reset(); }
+    KeepGrad(self, nullptr);
     return 0;
   }
   if (!IsTensor(value) || TensorValue(value)->shape() != tensor->shape() ||
@@ -416,7 +430,7 @@ int SetGrad(PyObject* self, PyObject* value, void*) {
     return -1;
   }
   tensor->MutableAutograd()->grad = TensorValue(value);
-  Track(self);
+  KeepGrad(self, value);
   return 0;
 }
 

@@ -49,6 +49,7 @@ PyObject* NewWrapper(PyTypeObject* type, TensorPtr tensor) {
   new (&self->tensor) TensorPtr(std::move(tensor));
   self->dict = nullptr;
   self->weakrefs = nullptr;
+  self->grad = nullptr;
   self->tensor->set_host_object(self);
   TrackIfOnTape(reinterpret_cast<PyObject*>(self));
   return reinterpret_cast<PyObject*>(self);
@@ -63,6 +64,7 @@ void TensorDealloc(PyObject* object) {
   if (self->tensor->host_object() == self) { self->tensor->set_host_object(nullptr); }
   if (self->weakrefs != nullptr) { PyObject_ClearWeakRefs(object); }
   Py_CLEAR(self->dict);
+  Py_CLEAR(self->grad);
   self->tensor.~TensorPtr();
   if (type == tensor_type && free_count < kFreeListSize) {
     free_list[free_count++] = self;
@@ -74,9 +76,12 @@ void TensorDealloc(PyObject* object) {
 }
 
 int TensorTraverse(PyObject* object, visitproc visit, void* arg) {
+  auto* self = reinterpret_cast<PyTensor*>(object);
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(reinterpret_cast<PyTensor*>(object)->dict);
-  return VisitTape(TensorValue(object), visit, arg);
+  Py_VISIT(self->dict);
+  Py_VISIT(self->grad);
+  const bool only_ours = self->grad != nullptr && Py_REFCNT(self->grad) == 1;
+  return VisitTape(self->tensor, visit, arg, only_ours ? TensorValue(self->grad).get() : nullptr);
 }
 
 // What only this wrapper kept alive goes at once, with all that it holds on the tape. An empty
@@ -84,6 +89,7 @@ int TensorTraverse(PyObject* object, visitproc visit, void* arg) {
 int TensorClear(PyObject* object) {
   auto* self = reinterpret_cast<PyTensor*>(object);
   Py_CLEAR(self->dict);
+  Py_CLEAR(self->grad);
   if (self->tensor->autograd() == nullptr || self->tensor->ref_count() != 1) { return 0; }
   Maybe<TensorPtr> empty = AllocateTensor("clear", Shape({0}), DataType::kFloat, Device());
   if (!empty.ok()) { return 0; }

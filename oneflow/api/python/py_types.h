@@ -47,6 +47,7 @@ struct PyTensor {
   PyObject_HEAD TensorPtr tensor;
   PyObject* dict;
   PyObject* weakrefs;
+  PyObject* grad;  // of `x.grad`, once asked for: the same object each time, with its attributes
 };
 extern PyTypeObject* tensor_type;
 

@@ -90,23 +90,24 @@ class Walk {
 };
 
 template <typename T>
-int VisitFrom(const T& root, visitproc visit, void* arg) {
+int VisitFrom(const T& root, visitproc visit, void* arg, const Tensor* held) {
   if (!OnTape::Any() || root == nullptr || root->ref_count() != 1) { return 0; }
   if (FaultPlanted(Fault::kCollectorSeesNoHooks)) { return 0; }
   Walk walk(visit, arg);
   walk.Meet(root.get());
+  walk.Meet(held);
   return walk.Run();
 }
 
 }  // namespace
 
-int VisitTape(const TensorPtr& tensor, visitproc visit, void* arg) {
+int VisitTape(const TensorPtr& tensor, visitproc visit, void* arg, const Tensor* held) {
   if (tensor == nullptr || tensor->autograd() == nullptr) { return 0; }
-  return VisitFrom(tensor, visit, arg);
+  return VisitFrom(tensor, visit, arg, held);
 }
 
 int VisitTape(const NodePtr& node, visitproc visit, void* arg) {
-  return VisitFrom(node, visit, arg);
+  return VisitFrom(node, visit, arg, nullptr);
 }
 
 }  // namespace oneflow

@@ -36,8 +36,9 @@ class OnTape {
 };
 
 // For tp_traverse of the only owner of `tensor` (or `node`): visits each Python object that would
-// die with it, once for each reference. Does nothing where there is another owner.
-int VisitTape(const TensorPtr& tensor, visitproc visit, void* arg);
+// die with it, once for each reference. Does nothing where there is another owner. `held`: another
+// tensor to which that owner has a reference, beside those on the tape.
+int VisitTape(const TensorPtr& tensor, visitproc visit, void* arg, const Tensor* held = nullptr);
 int VisitTape(const NodePtr& node, visitproc visit, void* arg);
 
 }  // namespace oneflow

@@ -150,6 +150,20 @@ def ctx_by_a_gradient(probe: Probe) -> Any:
     return x
 
 
+def ctx_by_a_gradient_that_was_read(probe: Probe) -> Any:
+    """The same, with the gradient as a Python object, which the leaf keeps."""
+    x = ctx_by_a_gradient(probe)
+    assert x.grad is not None
+    return x
+
+
+def gradient_that_holds_its_leaf(probe: Probe) -> Any:
+    x = flow.ones(2, requires_grad=True)
+    x.sum().backward()
+    x.grad.held = (x, probe)
+    return x
+
+
 def in_place(probe: Probe) -> Any:
     """The wrapper is older than its place on the tape."""
     y = flow.ones(2)
@@ -171,7 +185,14 @@ CYCLES = [
     ctx_that_holds_the_result,
     ctx_that_holds_what_comes_later,
     ctx_by_a_gradient,
+    ctx_by_a_gradient_that_was_read,
+    gradient_that_holds_its_leaf,
     in_place,
+]
+BY_A_GRADIENT = [
+    ctx_by_a_gradient,
+    ctx_by_a_gradient_that_was_read,
+    gradient_that_holds_its_leaf,
 ]
 
 
@@ -209,7 +230,7 @@ def test_a_cycle_that_is_used_lives(make: Callable[[Probe], Any]) -> None:
 
 
 # A leaf is not kept by what was computed from it, nor then is its gradient.
-@pytest.mark.parametrize("make", [make for make in CYCLES if make is not ctx_by_a_gradient])
+@pytest.mark.parametrize("make", [make for make in CYCLES if make not in BY_A_GRADIENT])
 def test_the_tape_alone_keeps_it(make: Callable[[Probe], Any]) -> None:
     """Only something computed from it is left."""
     used, alive = watched(make)
