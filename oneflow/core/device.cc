@@ -18,7 +18,7 @@ Maybe<Device> Device::Parse(std::string_view text) {
            index >= 0 && index < 4096;
   }
   if (!good) {
-    return ValueError("[device] expects 'cpu', 'cuda' or 'cuda:<index>', got '{}'", text);
+    return RuntimeError("[device] expects 'cpu', 'cuda' or 'cuda:<index>', got '{}'", text);
   }
   return Device(kind == "cpu" ? DeviceType::kCPU : DeviceType::kCUDA, index);
 }

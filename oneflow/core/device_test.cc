@@ -18,7 +18,7 @@ TEST(DeviceTest, NonsenseIsNamed) {
                           "cuda:99999999999", "cuda:+1"}) {
     const Maybe<Device> parsed = Device::Parse(bad);
     ASSERT_FALSE(parsed.ok()) << bad;
-    EXPECT_EQ(parsed.error()->kind(), ErrorKind::kValue);
+    EXPECT_EQ(parsed.error()->kind(), ErrorKind::kRuntime);
     EXPECT_NE(parsed.error()->message().find("'" + std::string(bad) + "'"), std::string::npos);
   }
 }

@@ -43,6 +43,7 @@ Maybe<TensorPtr> Zeros(const Dims& size, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> Ones(const Dims& size, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> FullLike(const TensorPtr& input, Scalar value, OptDtype dtype, OptDevice device);
 Maybe<TensorPtr> FillInto(const TensorPtr& input, Scalar value);
+Maybe<TensorPtr> FillWithTensor(const TensorPtr& input, const TensorPtr& value);
 Maybe<TensorPtr> NormalInto(const TensorPtr& input, double mean, double std,
                             const GeneratorPtr& generator);
 Maybe<TensorPtr> UniformInto(const TensorPtr& input, double a, double b,

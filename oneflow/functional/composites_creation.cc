@@ -49,6 +49,13 @@ Maybe<TensorPtr> FillInto(const TensorPtr& input, Scalar value) {
   return input;
 }
 
+Maybe<TensorPtr> FillWithTensor(const TensorPtr& input, const TensorPtr& value) {
+  if (value->Count() != 1) {
+    return RuntimeError("[fill_] expects a value of one element, got shape {}", value->shape());
+  }
+  return copy_(input, JUST(reshape(value, Dims())));
+}
+
 Maybe<TensorPtr> NormalInto(const TensorPtr& input, double mean, double std,
                             const GeneratorPtr& generator) {
   JUST(CheckFloatingTarget("normal_", input));

@@ -210,3 +210,10 @@ def test_elements_cannot_be_deleted() -> None:
     x = flow.zeros(2)
     with raises(TypeError, "deleted"):
         del x[0]
+
+
+def test_an_index_of_another_type() -> None:
+    x: Any = flow.zeros(2)
+    for index in (0.0, "a", 1j):
+        with raises(IndexError, "getitem", "as indices, got " + type(index).__name__):
+            x[index]

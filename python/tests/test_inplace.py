@@ -6,6 +6,7 @@ import gc
 import weakref
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.support import raises, same
 
@@ -200,7 +201,40 @@ def test_a_retained_gradient_is_a_copy() -> None:
     same(w.grad, [2, 2])
 
 
+def test_a_gradient_is_one_object() -> None:
+    w = leaf(1.0, 2.0)
+    (w * w).sum().backward()
+    w.grad.note = "first"
+    number = id(w.grad)
+    (w * w).sum().backward()
+    assert id(w.grad) == number
+    assert w.grad.note == "first"
+    same(w.grad, [4, 8])
+    given = flow.zeros(2)
+    w.grad = given
+    assert w.grad is given
+    watch = weakref.ref(given)
+    del given
+    assert watch() is w.grad
+    w.grad = None
+    assert watch() is None
+    assert w.grad is None
+
+
 def test_a_tensor_is_not_its_own_gradient() -> None:
     x = flow.ones(2)
     with raises(RuntimeError, "own gradient"):
         x.grad = x
+
+
+def test_fill_with_a_tensor() -> None:
+    value = flow.tensor(3.0, requires_grad=True)
+    base = flow.ones(2, 3, requires_grad=True)
+    filled = (base * 2).fill_(value * 2)
+    same(filled, np.full((2, 3), 6.0))
+    filled.sum().backward()
+    same(value.grad, 12.0)
+    assert base.grad is None
+    same(flow.zeros(2, dtype=flow.int64).fill_(flow.tensor([7.0])), [7, 7])
+    with raises(RuntimeError, r"one element, got shape \(2,\)"):
+        flow.zeros(2).fill_(flow.zeros(2))

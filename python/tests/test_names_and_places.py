@@ -196,7 +196,7 @@ def test_ranks_are_an_array() -> None:
 def test_a_generator_of_all_devices() -> None:
     first, second = flow.Generator("auto"), flow.Generator()
     assert first.initial_seed() == second.initial_seed()
-    with pytest.raises(ValueError, match="got 'autos'"):
+    with pytest.raises(RuntimeError, match="got 'autos'"):
         flow.Generator("autos")
 
 
@@ -207,3 +207,10 @@ def test_tensors_of_another_library() -> None:
     assert array.tolist() == [1.0, 1.0]
     with pytest.raises(TypeError, match=r"\[to_torch\] expects a Tensor, got ndarray"):
         flow.utils.tensor.to_torch(array)
+
+
+def test_what_a_build_can_do() -> None:
+    assert flow.sysconfig.with_cuda() == flow.cuda.is_available()
+    assert (flow.sysconfig.get_cuda_version() == 0) or flow.sysconfig.with_cuda()
+    assert (Path(flow.sysconfig.get_lib()) / "sysconfig.py").exists()
+    assert not flow.sysconfig.with_rdma()

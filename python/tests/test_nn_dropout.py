@@ -26,6 +26,19 @@ def test_dropout_drops_the_part_it_should() -> None:
     assert repr(layer) == "Dropout(p=0.25, inplace=False)"
 
 
+def test_coin_flip() -> None:
+    throw = nn.CoinFlip(10000, 7, 0.3)
+    first = values(throw())
+    assert first.dtype == np.int8
+    assert set(first.tolist()) == {0, 1}
+    assert abs(first.mean() - 0.3) < 6 * np.sqrt(0.21 / 10000)
+    assert values(throw()).tolist() != first.tolist()
+    assert values(nn.CoinFlip(10000, 7, 0.3)()).tolist() == first.tolist()
+    assert values(nn.CoinFlip(4, -1, 0.0)()).tolist() == [0] * 4
+    where = flow.placement("cpu", [0])
+    assert nn.CoinFlip(2, placement=where, sbp=flow.sbp.broadcast)().placement == where
+
+
 def test_dropout_with_an_addend_and_in_place() -> None:
     layer = nn.Dropout(1.0)
     same(layer(flow.ones(2), flow.tensor([3.0, 4.0])), [3.0, 4.0])
@@ -96,6 +109,8 @@ def test_upsampling() -> None:
 loose: Any = nn
 BAD: list[tuple[Any, Any, str]] = [
     (lambda: loose.Dropout(1.5), ValueError, "p from 0 to 1, got 1.5"),
+    (lambda: loose.CoinFlip(3, None, 2.0), ValueError, "probability from 0 to 1, got 2.0"),
+    (lambda: loose.CoinFlip(-3), ValueError, "batch_size of at least 0, got -3"),
     (lambda: loose.Embedding(3, 2, padding_idx=3), AssertionError, "padding_idx among 3 rows"),
     (lambda: loose.Embedding(3, 2, sparse=True), NotImplementedError, "sparse=False"),
     (lambda: loose.Embedding(3, 2, _weight=flow.ones(2, 2)), ValueError, "_weight of shape"),

@@ -136,3 +136,12 @@ def test_sizes_that_do_not_fit() -> None:
     with raises(RuntimeError, "flatten", "64 bits"):
         x.flatten(0, 1)
     assert x.flatten(1, 2).shape == (1 << 40, 0)
+
+
+def test_an_array_of_bfloat16_is_float32() -> None:
+    x = flow.tensor([[1.5, -2.0], [3.0, 0.1]], dtype=flow.bfloat16)
+    assert x.t().numpy().dtype == np.float32
+    same(flow.tensor(x.t().numpy()), [[1.5, 3.0], [-2.0, 0.10009765625]])
+    assert np.asarray(x, np.float64).dtype == np.float64
+    x.requires_grad_()
+    assert (x * 2).numpy()[0].tolist() == [3.0, -4.0]

@@ -192,6 +192,26 @@ def test_seeds() -> None:
     assert flow.rand(2, generator=generator).tolist() == flow.rand(2, generator=other).tolist()
 
 
+def test_generator_state_is_a_tensor() -> None:
+    generator = flow.Generator().manual_seed(5)
+    flow.rand(1000, generator=generator)
+    state = generator.get_state()
+    assert state.dtype == flow.uint8
+    assert flow.default_generator.get_state().tolist() == flow.get_rng_state().tolist()
+    first = flow.rand(3, generator=generator).tolist()
+    assert generator.get_state().tolist() != state.tolist()
+    other = flow.Generator("cpu:0")
+    other.set_state(state)
+    assert flow.rand(3, generator=other).tolist() == first
+    assert other.initial_seed() == 5
+    assert other.device == flow.device("cpu")
+    assert other.seed() == other.initial_seed() != 5
+    with pytest.raises(RuntimeError, match="uint8 and shape"):
+        generator.set_state(flow.zeros(3))
+    with pytest.raises(RuntimeError, match="expects 'cpu'"):
+        flow.Generator("tpu")
+
+
 def test_randint_and_randperm() -> None:
     x = flow.randint(-2, 3, (5000,))
     assert x.dtype == flow.int64
@@ -292,6 +312,16 @@ def test_finfo_and_iinfo() -> None:
     assert flow.iinfo(flow.int8).min == -128
     assert "int8" in repr(flow.iinfo(flow.int8))
     assert "float64" in repr(flow.finfo(flow.float64))
+    wanted = {flow.float16: 1e-3, flow.bfloat16: 1e-2, flow.float32: 1e-6, flow.float64: 1e-15}
+    for dtype, resolution in wanted.items():
+        info = flow.finfo(dtype)
+        assert info.resolution == resolution
+        one = flow.tensor([1.0], dtype=dtype)
+        assert (one + info.eps != one).item()
+        assert not (one + info.eps / 2 != one).item()
+        assert flow.tensor([info.max], dtype=dtype).item() == info.max == -info.min
+    short = flow.finfo(flow.bfloat16)
+    assert (short.bits, short.dtype, short.tiny) == (16, "bfloat16", 2.0**-126)
     assert flow.float is flow.float32
     assert flow.long is flow.int64
     assert flow.int64 in flow.dtypes()

@@ -82,7 +82,7 @@ Maybe<Item> ReadItem(const char* op, PyObject* object) {
     TensorPtr tensor = JUST(TensorOf(object));
     return Item{Kind::kTensor, std::move(owned), std::move(tensor)};
   }
-  return TypeError(
+  return IndexError(
       "[{}] expects ints, slices, None, ..., bools, lists, arrays or tensors as indices, "
       "got {}",
       op, Py_TYPE(object)->tp_name);

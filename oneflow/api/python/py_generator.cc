@@ -1,4 +1,6 @@
 // Generator: a random number stream as Python sees it.
+#include <optional>
+
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
@@ -9,6 +11,7 @@ namespace {
 
 struct PyGenerator {
   PyObject_HEAD GeneratorPtr generator;
+  Device device;
 };
 PyTypeObject* generator_type = nullptr;
 
@@ -23,9 +26,13 @@ PyObject* New(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   }
   // "auto" is one stream for all devices, of which there is one.
   const bool any = PyUnicode_Check(device) && PyUnicode_CompareWithASCIIString(device, "auto") == 0;
-  if (device != Py_None && !any && !DeviceFromPython(device).has_value()) { return nullptr; }
+  const bool named = device != Py_None && !any;
+  const std::optional<Device> place = named ? DeviceFromPython(device) : Device();
+  if (!place.has_value()) { return nullptr; }
   constexpr uint64_t kDefaultSeed = 67280421310721;  // a large prime, the same every time
-  return NewGenerator(MakeIntrusive<Generator>(kDefaultSeed));
+  PyObject* made = NewGenerator(MakeIntrusive<Generator>(kDefaultSeed));
+  if (made != nullptr) { reinterpret_cast<PyGenerator*>(made)->device = *place; }
+  return made;
 }
 
 void Dealloc(PyObject* object) {
@@ -62,7 +69,7 @@ PyObject* GetState(PyObject* self, PyObject*) {
 
 PyObject* SetState(PyObject* self, PyObject* state) {
   if (!PyTuple_Check(state) || PyTuple_GET_SIZE(state) != 2) {
-    PyErr_SetString(PyExc_TypeError, "[set_state] expects what get_state() returned");
+    PyErr_SetString(PyExc_TypeError, "[set_state] expects the pair (seed, blocks)");
     return nullptr;
   }
   uint64_t seed = 0;
@@ -75,17 +82,27 @@ PyObject* SetState(PyObject* self, PyObject* state) {
   Py_RETURN_NONE;
 }
 
+PyObject* GetDevice(PyObject* self, void*) {
+  return NewDevice(reinterpret_cast<PyGenerator*>(self)->device);
+}
+
+PyGetSetDef getset[] = {
+    {"device", GetDevice, nullptr, "Where its numbers are drawn; the CPU for 'auto'.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+// framework/generator.py makes a tensor of the state, and the other way round.
 PyMethodDef methods[] = {
     {"manual_seed", ManualSeed, METH_O, "Starts the stream of this seed anew; returns itself."},
     {"initial_seed", InitialSeed, METH_NOARGS, "The seed."},
-    {"get_state", GetState, METH_NOARGS, "(seed, how many blocks were drawn)."},
-    {"set_state", SetState, METH_O, "Goes to a state that get_state() returned."},
+    {"_get_state", GetState, METH_NOARGS, "(seed, how many blocks were drawn)."},
+    {"_set_state", SetState, METH_O, "Goes to a state that _get_state() returned."},
     {nullptr, nullptr, 0, nullptr}};
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("Generator(device='cpu'): a stream of random numbers.")},
     {Py_tp_new, reinterpret_cast<void*>(New)},
     {Py_tp_dealloc, reinterpret_cast<void*>(Dealloc)},
     {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
     {0, nullptr}};
 PyType_Spec spec = {"oneflow.Generator", sizeof(PyGenerator), 0, Py_TPFLAGS_DEFAULT, slots};
 
@@ -105,6 +122,7 @@ PyObject* NewGenerator(const GeneratorPtr& generator) {
   auto* self = PyObject_New(PyGenerator, generator_type);
   if (self == nullptr) { return nullptr; }
   new (&self->generator) GeneratorPtr(generator);
+  new (&self->device) Device();
   return reinterpret_cast<PyObject*>(self);
 }
 

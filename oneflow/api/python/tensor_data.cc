@@ -115,7 +115,13 @@ PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
 }
 
 // Of a tensor that requires grad too, as OneFlow gives it.
-PyObject* NumpyArray(PyObject* self, Lifetime lifetime) { return ExportArray(T(self), lifetime); }
+// numpy has no bfloat16: of such a tensor it is a float32 copy.
+PyObject* NumpyArray(PyObject* self, Lifetime lifetime) {
+  if (T(self)->dtype() == DataType::kBFloat16) {
+    return ExportArray(PY_JUST(functional::cast(T(self)->Alias(), DataType::kFloat)), lifetime);
+  }
+  return ExportArray(T(self), lifetime);
+}
 
 PyObject* Numpy(PyObject* self, PyObject*) { return NumpyArray(self, Lifetime::kStays); }
 

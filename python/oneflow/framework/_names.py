@@ -11,7 +11,7 @@ MODULES = {
     for name in (
         "amp", "asyncs", "autograd", "comm", "cpu", "cuda", "distributed", "distributions", "env",
         "framework", "hub", "jit", "linalg", "mock_torch", "multiprocessing", "nn", "optim", "sbp",
-        "special", "test_utils", "unittest", "utils", "version",
+        "special", "sysconfig", "test_utils", "unittest", "utils", "version",
     )
 } | {"env_util": "oneflow.framework.env_util"}  # fmt: skip
 

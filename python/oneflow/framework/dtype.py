@@ -116,7 +116,7 @@ _FLOATING = frozenset(
 
 
 class finfo:
-    """The limits of a floating-point dtype, as `numpy.finfo` gives them.
+    """The limits of a floating-point dtype, as `numpy.finfo` gives them; of bfloat16 too.
 
     Args:
         dtype: a floating-point `oneflow.dtype`; default float32
@@ -125,24 +125,30 @@ class finfo:
     its name.
 
     Raises:
-        TypeError: not a floating-point dtype that NumPy has too.
+        TypeError: not a floating-point dtype.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.finfo(flow.float32).eps
-        1.1920928955078125e-07
+        >>> flow.finfo(flow.float32).eps, flow.finfo(flow.bfloat16).eps
+        (1.1920928955078125e-07, 0.0078125)
     """
 
     def __init__(self, dtype: Any = None) -> None:
         dtype = DTYPES["float32"] if dtype is None else dtype
         if dtype not in _FLOATING:
             raise TypeError(f"[finfo] expects a floating-point dtype, got {dtype!r}")
-        info = np.finfo(convert_oneflow_dtype_to_numpy_dtype(dtype))
-        self.bits = int(info.bits)
-        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
-        self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = float(info.resolution)
-        self.dtype = str(info.dtype)
+        if dtype == DTYPES["bfloat16"]:
+            # What a float32 is without the last 16 of its bits.
+            self.bits, self.eps, self.max = 16, 2.0**-7, (2.0 - 2.0**-7) * 2.0**127
+            self.min, self.tiny, digits = -self.max, 2.0**-126, 2
+        else:
+            info = np.finfo(convert_oneflow_dtype_to_numpy_dtype(dtype))
+            self.bits = int(info.bits)
+            self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+            self.tiny, digits = float(info.tiny), int(info.precision)
+        self.smallest_normal = self.tiny
+        self.resolution = float(f"1e-{digits}")
+        self.dtype = str(dtype).removeprefix("oneflow.")
 
     def __repr__(self) -> str:
         return f"finfo(dtype={self.dtype}, eps={self.eps}, max={self.max}, min={self.min})"

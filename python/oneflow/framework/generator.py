@@ -9,9 +9,15 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import numpy as np
+
 from oneflow import _oneflow_internal
 
 default_generator = _oneflow_internal.default_generator
+Tensor = _oneflow_internal.Tensor
+
+# A state is the seed, and how many blocks of numbers were drawn since.
+_STATE = np.dtype("<u8")
 
 
 def manual_seed(seed: int) -> Any:
@@ -49,6 +55,58 @@ def checked_seed(caller: str, seed: Any) -> int:
     return value % 2**64
 
 
+def get_state(self: Any) -> Any:
+    """What `Generator.get_state()` is: the generator's state, as a uint8 tensor, for `set_state`.
+
+    Example:
+        >>> import oneflow as flow
+        >>> generator = flow.Generator().manual_seed(7)
+        >>> state = generator.get_state()
+        >>> first = flow.rand(1, generator=generator).item()
+        >>> generator.set_state(state)
+        >>> flow.rand(1, generator=generator).item() == first
+        True
+    """
+    return _oneflow_internal.tensor(np.array(self._get_state(), _STATE).view(np.uint8))
+
+
+def set_state(self: Any, state: Any) -> None:
+    """What `Generator.set_state(state)` is: goes on from a state that `get_state()` gave.
+
+    Raises:
+        TypeError: it is no tensor.
+        RuntimeError: it is of another dtype or size.
+
+    Example:
+        >>> import oneflow as flow
+        >>> generator = flow.Generator()
+        >>> generator.set_state(flow.Generator().manual_seed(7).get_state())
+        >>> generator.initial_seed()
+        7
+    """
+    if not isinstance(state, Tensor):
+        kind = type(state).__name__
+        raise TypeError(f"[set_state] expects a tensor that get_state() returned, got {kind}")
+    size = 2 * _STATE.itemsize
+    if state.dtype != _oneflow_internal.uint8 or state.numel() != size:
+        raise RuntimeError(
+            f"[set_state] expects uint8 and shape ({size},), got {state.dtype} and "
+            f"{tuple(state.shape)}"
+        )
+    self._set_state(tuple(np.ascontiguousarray(state.numpy()).view(_STATE).tolist()))
+
+
+def _seed(self: Any) -> int:
+    """Takes a seed from the system's entropy, and returns it."""
+    value = int.from_bytes(os.urandom(8), "little")
+    self.manual_seed(value)
+    return value
+
+
+for _name, _method in (("get_state", get_state), ("set_state", set_state), ("seed", _seed)):
+    setattr(_oneflow_internal.Generator, _name, _method)
+
+
 def seed() -> int:
     """Seeds the default generator from the system's entropy, and returns the seed.
 
@@ -57,9 +115,7 @@ def seed() -> int:
         >>> flow.seed() == flow.initial_seed()
         True
     """
-    value = int.from_bytes(os.urandom(8), "little")
-    default_generator.manual_seed(value)
-    return value
+    return _seed(default_generator)
 
 
 def initial_seed() -> int:
@@ -94,7 +150,7 @@ def set_rng_state(state: Any) -> None:
         state: what `get_rng_state` returned
 
     Raises:
-        TypeError, ValueError: it is something else.
+        TypeError, RuntimeError: it is something else.
 
     Example: see `get_rng_state`.
         >>> import oneflow as flow

@@ -46,6 +46,7 @@ from oneflow.nn.modules.conv import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from oneflow.nn.modules.dataset import CoinFlip
 from oneflow.nn.modules.distance import CosineSimilarity, PairwiseDistance
 from oneflow.nn.modules.dropout import Dropout, Dropout1d, Dropout2d, Dropout3d
 from oneflow.nn.modules.flatten import Flatten
@@ -130,6 +131,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "CTCLoss",
+    "CoinFlip",
     "CombinedMarginLoss",
     "ConstantPad1d",
     "ConstantPad2d",
