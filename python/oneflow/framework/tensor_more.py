@@ -90,6 +90,11 @@ def is_pinned(self: Any) -> bool:
     return False
 
 
+def is_lazy(self: Any) -> bool:
+    """Whether it was made in the `build` of a graph: it has no value."""
+    return bool(_oneflow_internal.graph.is_lazy(self))
+
+
 def contiguous_(self: Any) -> Any:
     """Makes the tensor itself contiguous: a copy of its elements takes their place.
 
@@ -142,7 +147,9 @@ def methods() -> dict[str, Any]:
         "pin_memory": pin_memory,
         "is_pinned": is_pinned,
         "contiguous_": contiguous_,
-        "is_lazy": property(lambda self: False, doc="Whether it has no value yet, in a graph."),
-        "is_eager": property(lambda self: True, doc="Whether it is computed as it is asked for."),
+        "is_lazy": property(is_lazy, doc="Whether it has no value yet, in a graph."),
+        "is_eager": property(
+            lambda self: not is_lazy(self), doc="Whether it is computed as it is asked for."
+        ),
         **{name: _by_init(name) for name in by_init},
     }

@@ -1,6 +1,7 @@
 """Neural networks: modules, their parameters, functions and initial values."""
 
-from oneflow.nn import common_types, functional, init, optimizer, parallel, qat, utils
+from oneflow.nn import common_types, functional, graph, init, optimizer, parallel, qat, utils
+from oneflow.nn.graph import Graph
 from oneflow.nn.modules.activation import (
     CELU,
     ELU,
@@ -157,6 +158,7 @@ __all__ = [
     "FusedBatchNorm3d",
     "FusedMLP",
     "GRUCell",
+    "Graph",
     "GroupNorm",
     "Hardshrink",
     "Hardsigmoid",
@@ -230,6 +232,7 @@ __all__ = [
     "UpsamplingNearest2d",
     "ZeroPad2d",
     "functional",
+    "graph",
     "init",
     "optimizer",
     "parallel",

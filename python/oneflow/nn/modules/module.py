@@ -62,7 +62,7 @@ class Module(Traversal, GlobalState):
     """
 
     _version = 1
-    # Grows whenever any module is given a parameter or a module, or another mode: graphs look at it.
+    # Grows whenever any module is given a parameter, a module or another mode: graphs look at it.
     _changes = 0
     training: bool
 

@@ -1,5 +1,6 @@
 """44: other large extensions, scikit-learn with its own OpenMP runtime among them, imported before
-or after; torch and pyarrow too where the interpreter has them.
+or after; torch and pyarrow too where the interpreter has them. A graph that ran and one that never
+did are alive at the end.
 """
 
 import importlib
@@ -34,4 +35,6 @@ if way_out.case() == "after":
 x = flow.ones(2, 2)
 print((x @ x).sum().item(), determinant, clusters)
 y = flow.ones(300, 300) @ flow.ones(300, 300)
+run, never_run = (flow.nn.Graph.trace(lambda x: x @ x) for _ in range(2))
+z = run(y)
 way_out.pause()
