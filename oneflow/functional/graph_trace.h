@@ -67,6 +67,8 @@ class GraphTrace {
   void NoteMade(const TensorPtr& tensor) { made_.emplace_back(tensor->storage()); }
   // Nodes that are recorded from here on belong to it; see graph::Node.
   void SetRegion(int region) { region_ = region; }
+  std::vector<uint64_t> DrawMark() const { return graph_.DrawMark(); }
+  void RewindDraws(const std::vector<uint64_t>& mark) { graph_.RewindDraws(mark); }
   // While suspended, ops of this thread run.
   void SetSuspended(bool suspended) { suspended_ = suspended; }
 

@@ -125,10 +125,22 @@ ValueId LogicalGraph::AddComputed(const TensorMeta& meta) {
 void LogicalGraph::TakeBlocks(const GeneratorPtr& generator, uint64_t blocks, Node* node) {
   size_t i = 0;
   while (i < draws_.size() && draws_[i].generator != generator) { ++i; }
-  if (i == draws_.size()) { draws_.push_back({generator, 0}); }
+  if (i == draws_.size()) { draws_.push_back({generator, 0, 0}); }
+  Draws* draws = &draws_[i];
   node->generator = static_cast<int>(i);
-  node->draw_offset = draws_[i].blocks;
-  draws_[i].blocks += blocks;
+  node->draw_offset = draws->next;
+  draws->next += blocks;
+  draws->blocks = std::max(draws->blocks, draws->next);
+}
+
+std::vector<uint64_t> LogicalGraph::DrawMark() const {
+  std::vector<uint64_t> mark;
+  for (const Draws& draws : draws_) { mark.push_back(draws.next); }
+  return mark;
+}
+
+void LogicalGraph::RewindDraws(const std::vector<uint64_t>& mark) {
+  for (size_t i = 0; i < draws_.size(); ++i) { draws_[i].next = i < mark.size() ? mark[i] : 0; }
 }
 
 Maybe<std::vector<TensorMeta>> LogicalGraph::InferOutputs(const OpDef& def, const void* attrs,

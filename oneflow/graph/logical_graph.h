@@ -77,6 +77,7 @@ class LogicalGraph {
   struct Draws {
     GeneratorPtr generator;
     uint64_t blocks = 0;  // that one run takes
+    uint64_t next = 0;    // where the next node's begin: less, while a recomputation draws again
   };
 
   explicit LogicalGraph(std::string name) : name_(std::move(name)) {}
@@ -112,6 +113,9 @@ class LogicalGraph {
   void Record(Node node) { nodes_.push_back(std::move(node)); }
   // So many blocks of `generator` for `node`, behind those that were taken before.
   void TakeBlocks(const GeneratorPtr& generator, uint64_t blocks, Node* node);
+  // Where each generator is, and back to there: what is recorded then draws the same numbers again.
+  std::vector<uint64_t> DrawMark() const;
+  void RewindDraws(const std::vector<uint64_t>& mark);
 
   // Appends a call of `def` that makes its outputs (for a view: places): infers their metas as eager
   // dispatch does, and returns them. The op's own errors for bad operands; RuntimeError for an op whose

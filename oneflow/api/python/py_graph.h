@@ -17,6 +17,8 @@
 //       How print and errors call a tensor that is (or will be) captured: "linear.weight".
 //   trace_region(region: int) -> None
 //       Ops of two regions are never merged: give a recomputation a number of its own (0: none).
+//   trace_draws() -> list[int]; trace_rewind(mark: list[int]) -> None
+//       Where each generator is; and back there: a recomputation draws the same numbers again.
 //   suspend_trace(suspended: bool) -> None
 //       While suspended, ops of this thread run: to make an optimizer's state, for one.
 //   is_lazy(tensor: Tensor) -> bool

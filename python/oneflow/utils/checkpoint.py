@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from oneflow.autograd.autograd_mode import enable_grad, is_grad_enabled
 __all__ = ["checkpoint"]
 
 Tensor = _oneflow_internal.Tensor
+_graph = _oneflow_internal.graph
+_regions = threading.local()  # of recomputations in a graph: how many there were, and the innermost
 
 
 class _Call:
@@ -28,7 +31,10 @@ class _Call:
         self.function, self.names = function, list(kwargs)
         self.values = [*args, *kwargs.values()]
         self.places = [i for i, value in enumerate(self.values) if isinstance(value, Tensor)]
-        self.state = flow.get_rng_state() if preserve_rng_state else None
+        self.traced = _graph.tracing() is not None
+        self.state = None
+        if preserve_rng_state:
+            self.state = _graph.trace_draws() if self.traced else flow.get_rng_state()
 
     def take_tensors(self) -> list[Any]:
         """The tensors among the arguments, which the tape keeps from now on."""
@@ -47,6 +53,8 @@ class _Call:
 
     def run_again(self, tensors: list[Any]) -> Any:
         """Calls it with the random numbers of the first time."""
+        if self.traced and _graph.tracing() is not None:
+            return self._trace_again(tensors)
         if self.state is None:
             return self.run(tensors)
         now = flow.get_rng_state()
@@ -55,6 +63,25 @@ class _Call:
             return self.run(tensors)
         finally:
             flow.set_rng_state(now)
+
+
+    def _trace_again(self, tensors: list[Any]) -> Any:
+        """In a graph: ops of their own, which no pass merges with those of the first time."""
+        outer = getattr(_regions, "current", 0)
+        _regions.count = getattr(_regions, "count", 0) + 1
+        _regions.current = _regions.count
+        now = _graph.trace_draws()
+        if self.state is not None:
+            _graph.trace_rewind(self.state)
+        _graph.trace_region(_regions.current)
+        try:
+            return self.run(tensors)
+        finally:
+            _regions.current = outer
+            if _graph.tracing() is not None:
+                _graph.trace_region(outer)
+                if self.state is not None:
+                    _graph.trace_rewind(now)
 
 
 class _Checkpoint(Function):
