@@ -26,15 +26,18 @@ bool IsOutput(const graph::LogicalGraph& graph, BufferId buffer) {
   return false;
 }
 
-// By a node, or by whoever is given it as an output.
-bool MayBeWritten(const graph::LogicalGraph& graph, BufferId buffer) {
-  if (IsOutput(graph, buffer)) { return true; }
+bool IsWritten(const graph::LogicalGraph& graph, BufferId buffer) {
   for (const graph::Node& node : graph.nodes()) {
     for (ValueId id : node.outputs) {
       if (node.form != Form::kView && graph.BufferOf(id) == buffer) { return true; }
     }
   }
   return false;
+}
+
+// By a node, or by whoever is given it as an output.
+bool MayBeWritten(const graph::LogicalGraph& graph, BufferId buffer) {
+  return IsOutput(graph, buffer) || IsWritten(graph, buffer);
 }
 
 std::atomic<const OpDef*> copy_op{nullptr};
@@ -64,6 +67,14 @@ void WriteToACopy(graph::LogicalGraph* graph, BufferId from) {
   copy.inputs = {graph->Place(from, flat)};
   copy.outputs = {copied};
   nodes.insert(nodes.begin(), std::move(copy));
+}
+
+// Arguments are the caller's, whatever `build` does to them.
+void KeepArguments(graph::LogicalGraph* graph) {
+  const std::vector<ValueId> inputs = graph->inputs();
+  for (ValueId input : inputs) {
+    if (IsWritten(*graph, graph->BufferOf(input))) { WriteToACopy(graph, graph->BufferOf(input)); }
+  }
 }
 
 }  // namespace
@@ -262,6 +273,7 @@ Maybe<GraphTrace::Result> GraphTrace::End(const TensorTuple& outputs) {
     values.push_back(value.value());
   }
   trace->graph_.SetOutputs(std::move(values));
+  KeepArguments(&trace->graph_);
   Result result{std::move(trace->graph_), {}};
   trace->graph_ = graph::LogicalGraph(result.graph.name());
   struct Met {

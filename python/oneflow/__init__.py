@@ -23,6 +23,13 @@ from oneflow import _extension
 
 _oneflow_internal = _extension.load()
 
+
+@_atexit.register
+def _leave() -> None:
+    """The one exit hook: it waits for what still runs, and ends the threads."""
+    _oneflow_internal.shutdown()
+
+
 from oneflow._oneflow_internal import (  # noqa: E402
     Generator,
     InternalError,
@@ -54,12 +61,6 @@ from oneflow.framework import tensor as _tensor_methods  # noqa: E402
 
 # Reports leave the package's own lines out, and say its version.
 _oneflow_internal.set_package(__path__[0] + "/", __version__)
-
-
-@_atexit.register
-def _leave() -> None:
-    """The one exit hook: it waits for what still runs, and ends the threads."""
-    _oneflow_internal.shutdown()
 
 
 _C = _oneflow_internal._C

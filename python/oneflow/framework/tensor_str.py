@@ -84,9 +84,10 @@ def tensor_repr(tensor: Any) -> str:
         >>> flow.tensor([[1, 2]])
         tensor([[1, 2]], dtype=oneflow.int64)
     """
-    elements = _elements(tensor, PRINT_OPTS, len("tensor("))
-    suffixes = []
-    if tensor.numel() == 0 and tensor.ndim > 1:
+    lazy = tensor.is_lazy  # in the build of a graph: there are no elements yet
+    elements = "..." if lazy else _elements(tensor, PRINT_OPTS, len("tensor("))
+    suffixes = ["lazy"] if lazy else []
+    if lazy or (tensor.numel() == 0 and tensor.ndim > 1):
         suffixes.append(f"size={tuple(tensor.shape)}")
     where = getattr(tensor, "_placement", None)
     if where is not None:

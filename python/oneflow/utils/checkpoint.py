@@ -64,7 +64,6 @@ class _Call:
         finally:
             flow.set_rng_state(now)
 
-
     def _trace_again(self, tensors: list[Any]) -> Any:
         """In a graph: ops of their own, which no pass merges with those of the first time."""
         outer = getattr(_regions, "current", 0)

@@ -110,7 +110,6 @@ READS = {
     "item": lambda x: x.sum().item(),
     "bool": lambda x: 1 if x.sum() > 0 else 2,
     "float": lambda x: float(x.sum()),
-    "print": lambda x: str(x),
     "tolist": lambda x: x.tolist(),
 }
 
@@ -118,16 +117,29 @@ READS = {
 @pytest.mark.parametrize("name", READS)
 def test_build_reads_a_value(name: str) -> None:
     graph = FunctionGraph(lambda x: READS[name](x * 2) and x)
-    if name == "print":  # a tensor that is printed, to look at it, is no reason to fail
-        assert_equal(graph(flow.ones(2)), flow.ones(2))
-        return
     with raises(RuntimeError, graph.name, "being built", "test_errors.py"):
         graph(flow.ones(2))
 
 
+def test_a_tensor_may_be_printed_in_build() -> None:
+    shown: list[str] = []
+
+    def build(x: Any) -> Any:
+        shown.append(repr(x))
+        return x
+
+    FunctionGraph(build)(flow.ones(2, 3))
+    assert shown == ["tensor(..., lazy, size=(2, 3), dtype=oneflow.float32)"]
+
+
 def test_a_tensor_of_build_read_later() -> None:
-    kept = []
-    graph = FunctionGraph(lambda x: kept.append(x * 2) or x)
+    kept: list[Any] = []
+
+    def build(x: Any) -> Any:
+        kept.append(x * 2)
+        return x
+
+    graph = FunctionGraph(build)
     graph(flow.ones(1))
     assert kept[0].is_lazy and not kept[0].is_eager
     with raises(RuntimeError, graph.name):
@@ -141,8 +153,9 @@ def test_ops_whose_shape_depends_on_data(name: str) -> None:
     def build(x: Any) -> Any:
         return flow.masked_select(x, x > 0) if name == "masked_select" else getattr(flow, name)(x)
 
-    with raises(RuntimeError, "data"):
-        FunctionGraph(build)(flow.ones(3))
+    graph = FunctionGraph(build)
+    with raises(RuntimeError, graph.name, "being built", "test_errors.py"):
+        graph(flow.ones(3))
 
 
 def test_backward_of_what_is_no_scalar() -> None:
@@ -199,7 +212,7 @@ def test_init_of_the_base_forgotten() -> None:
         def __init__(self) -> None:
             self.model = nn.Linear(1, 1)
 
-    with raises(AttributeError, "super().__init__"):
+    with raises(AttributeError, r"super\(\).__init__"):
         Forgets()
     with raises(NotImplementedError, "Graph", "build"):
         nn.Graph()(flow.ones(1))
@@ -231,7 +244,7 @@ def test_other_shapes_and_dtypes_are_traced_and_wrong_ones_raise_as_in_eager() -
 def failing(x: Any, free: Any) -> Any:
     """Fails at each run for which the index is out of range."""
     y = x * 2
-    z = flow.nn.functional.embedding(free, y)
+    z = flow.nn.functional.embedding(y, free)
     return z + 1
 
 
@@ -259,7 +272,7 @@ def test_a_run_that_fails_leaves_parameters_alone_and_others_go_on() -> None:
             self.weight = weight
 
         def forward(self, x: Any) -> Any:
-            return flow.nn.functional.embedding(self.weight, x)
+            return flow.nn.functional.embedding(x, self.weight)
 
     class Step(nn.Graph):
         """Trains it."""

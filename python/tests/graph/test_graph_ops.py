@@ -20,6 +20,8 @@ ROWS = [
 ]
 SYNCING = [row for row in table() if row.places and row.syncs]
 SAMPLES = 5  # of each row and dtype
+# They look at values of some of their arguments (a mask, a list of lengths): a graph has none.
+LOOKS = {"index_put"}
 
 
 def chosen(row: Row) -> list[tuple[str, Sample]]:
@@ -75,6 +77,12 @@ def check_row(row: Row, inplace: bool) -> int:
             continue
         plain, full = FunctionGraph(run, passes=False), FunctionGraph(run)
         given = operands(sample, names)
+        if row.name in LOOKS:
+            try:
+                plain(given)
+            except RuntimeError as error:
+                assert "being built" in str(error), what
+                continue
         for _ in range(2):
             assert_equal(plain(given), want, what)
         assert_close(full(given), want, what)
@@ -96,7 +104,7 @@ def test_in_a_graph(row: Row) -> None:
 def test_data_dependent_shapes_are_refused(row: Row) -> None:
     (_, sample), *_ = chosen(row)
     run = program(row, sample, inplace=False)
-    with pytest.raises(RuntimeError, match="data"):
+    with pytest.raises(RuntimeError, match="being built|data"):
         FunctionGraph(run)(operands(sample, []))
 
 

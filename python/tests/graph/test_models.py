@@ -103,8 +103,8 @@ def train(name: str, dtype: Any, passes: bool, steps: int = STEPS) -> Any:
         else:
             assert_equal(got, (loss.detach(), gradients), what)
         one.step()
-    states = [list(model.state_dict().values()) for model in (other, own)]
-    (assert_close if passes else assert_equal)(*states, name)
+    got, want = (list(model.state_dict().values()) for model in (other, own))
+    (assert_close if passes else assert_equal)(got, want, name)
     return graph
 
 

@@ -117,10 +117,18 @@ class Mixed(nn.Module):
         return sum((flow.tanh(t).mean() for t in made), flow.zeros(()))
 
 
+def copied(x: Any) -> Any:
+    return x * 1
+
+
 @pytest.mark.parametrize("seed", range(SEED, SEED + PROGRAMS // 3))
 def test_training_a_program(seed: int) -> None:
     program = Program(seed)
-    program.steps = [step for step in program.steps if step[0] != "write"]
+    # Writes would meet leaves, which eager refuses.
+    program.steps = [
+        ("unary", copied, at[:1]) if kind == "write" else (kind, op, at)
+        for kind, op, at in program.steps
+    ]
     flow.manual_seed(seed)
     own, other = Mixed(program), Mixed(program)
     other.load_state_dict(own.state_dict())

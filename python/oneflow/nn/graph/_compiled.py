@@ -44,7 +44,7 @@ class Compiled:
         """Whether something that went into the trace is different now."""
         if self._changes != config.changes or self.handle.stale():
             return True
-        return any(step.stale() for step in self.steps)
+        return bool(self.steps) and any(step.stale() for step in self.steps)
 
     def run(self, leaves: list[Any]) -> Any:
         """Issues a run; what `build` returned, with the values of this run to come."""

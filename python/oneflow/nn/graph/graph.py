@@ -15,6 +15,7 @@ from oneflow.framework import global_tensor
 from oneflow.nn.graph._blocks import Blocks
 from oneflow.nn.graph._compiled import Compiled, Tracer, write
 from oneflow.nn.graph._state import load_state, state_of
+from oneflow.nn.graph.graph_block import GraphModule
 from oneflow.nn.graph.graph_config import GraphConfig
 from oneflow.nn.graph.optimizer import OptDict, Step, check_parameters
 from oneflow.nn.graph.proxy import Proxy
@@ -23,6 +24,10 @@ from oneflow.nn.modules.module import Module
 from oneflow.optim.optimizer import Optimizer
 
 Tensor = _oneflow_internal.Tensor
+_autocasting = _oneflow_internal.is_autocast_enabled
+_grad_enabled: Callable[[], bool] = flow.is_grad_enabled
+_default_dtype: Callable[[], Any] = flow.get_default_dtype
+_tracing = _oneflow_internal.graph.tracing
 _MANY = 32  # signatures of one graph, at which a warning says that each is traced
 
 _child = False  # whether this process is a fork child: its graphs are its parent's
@@ -94,6 +99,7 @@ class Graph:
         self._opts: list[OptDict] = []
         self._graphs: dict[Any, Compiled] = {}
         self._latest: Compiled | None = None
+        self._before: Any = None
         self._lock = threading.RLock()
         self._closed = False
         self._grad_scaler: Any = None
@@ -111,12 +117,38 @@ class Graph:
     # Running.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            made = self._same_as_before(args)
+            if made is not None:
+                return self._run(made, list(args))
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves, f"an argument of graph {self._named()!r}")
-        if self._opts:
-            with self._lock:
-                return self._compiled_for(structure, leaves).run(leaves)
-        return self._compiled_for(structure, leaves).run(leaves)
+        made = self._compiled_for(structure, leaves)
+        if not kwargs and len(leaves) == len(args):
+            self._before = (made, _forms(leaves), Module._changes, _modes())
+        return self._run(made, leaves)
+
+    def _run(self, made: Compiled, leaves: list[Any]) -> Any:
+        if not made.steps:
+            return made.run(leaves)
+        with self._lock:
+            return made.run(leaves)
+
+    def _same_as_before(self, args: tuple[Any, ...]) -> Compiled | None:
+        """What ran last, if it may run for these arguments too: a short way for the usual call."""
+        before = self.__dict__.get("_before")
+        if before is None:
+            return None
+        made, forms, changes, modes = before
+        if len(args) != len(forms) or Module._changes != changes or _modes() != modes:
+            return None
+        for tensor, form in zip(args, forms):
+            if not isinstance(tensor, Tensor):
+                return None
+            if (tensor.shape, tensor.dtype, tensor.device, tensor.requires_grad) != form:
+                return None
+        self._check_usable()
+        return None if made.stale(self.config) else made
 
     def _named(self) -> str:
         name = self.__dict__.get("_name")
@@ -128,8 +160,7 @@ class Graph:
 
     def _compiled_for(self, structure: Any, leaves: list[Any]) -> Compiled:
         self._check_usable()
-        forms = tuple([(t.shape, t.dtype, t.device, t.requires_grad) for t in leaves])
-        key = (structure, forms, self._blocks.mode(), _modes())
+        key = (structure, _forms(leaves), self._blocks.mode(), _modes())
         made = self._graphs.get(key)
         if made is None or made.stale(self.config):
             made = self._trace(key, structure, leaves)
@@ -137,7 +168,7 @@ class Graph:
 
     def _check_usable(self) -> None:
         """RuntimeError where no graph can be run."""
-        tracing = _oneflow_internal.graph.tracing()
+        tracing = _tracing()
         if tracing is not None:
             raise RuntimeError(
                 f"[Graph] expects no call of graph {self._name!r} while graph {tracing!r} is being "
@@ -381,9 +412,10 @@ class Graph:
 
     def _lines(self) -> list[str]:
         lines = [repr(self.config)]
+        settings = {block.path: block for block, _ in self._blocks.blocks()}
         for path, module in self._blocks.named_modules():
-            block = self._blocks[path]._block if path in self._blocks.modules else None
-            words = block.words() if block is not None and hasattr(block, "words") else ""
+            block = settings.get(path)
+            words = block.words() if isinstance(block, GraphModule) else ""
             head = repr(module).split("\n", 1)[0]
             lines.append(f"(MODULE:{path}:{head.rstrip('(')}){words}")
             lines += [
@@ -414,6 +446,7 @@ class Graph:
         with self._lock:
             self._closed = True
             closing, self._graphs, self._latest = list(self._graphs.values()), {}, None
+            self._before = None
         for made in closing:
             made.close()
 
@@ -430,7 +463,7 @@ class Graph:
         )
 
     @staticmethod
-    def trace(function: Callable[..., Any]) -> Callable[..., Any]:
+    def trace(function: Callable[..., Any]) -> Graph:
         """Makes a function a graph.
 
         Args:
@@ -474,8 +507,12 @@ class Graph:
     _full_graph_proto = _compiled_graph_proto = _graph_proto
 
 
+def _forms(leaves: list[Any]) -> tuple[Any, ...]:
+    return tuple([(t.shape, t.dtype, t.device, t.requires_grad) for t in leaves])
+
+
 def _modes() -> tuple[Any, ...]:
     """What else `build` may depend on."""
-    if not flow.is_autocast_enabled():
-        return (flow.is_grad_enabled(), flow.get_default_dtype())
-    return (flow.is_grad_enabled(), flow.get_default_dtype(), flow.get_autocast_cpu_dtype())
+    if not _autocasting():
+        return (_grad_enabled(), _default_dtype())
+    return (_grad_enabled(), _default_dtype(), _oneflow_internal.get_autocast_cpu_dtype())

@@ -244,7 +244,7 @@ class GraphConfig:
         if not self.proto.get("enable_amp", False):
             return None
         device = "cuda" if cuda.is_available() else "cpu"
-        return autocast(device, dtype=self.proto["amp_dtype"])
+        return autocast(device, dtype=self.proto.get("amp_dtype"))
 
     def __repr__(self) -> str:
         words = [f"training={self.training}"]

@@ -1,5 +1,7 @@
 """49: a graph in a reference cycle, with a __del__ beside it that uses it."""
 
+from typing import Any
+
 import way_out
 
 import oneflow as flow
@@ -9,7 +11,7 @@ class Holder:
     """Holds a graph, which holds it."""
 
     def __init__(self) -> None:
-        self.graph = flow.nn.Graph.trace(lambda x: x + 1)
+        self.graph: Any = flow.nn.Graph.trace(lambda x: x + 1)
         self.graph.holder = self
         self.graph(flow.ones(2))
 
