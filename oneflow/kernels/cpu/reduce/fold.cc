@@ -13,8 +13,10 @@ namespace cpu {
 namespace {
 
 const ReduceLoops& Loops(Fold fold, const KernelCall& call) {
-  const DataType dtype = LoopDtype(call.inputs[0].dtype);
-  return GetFoldTable().at[static_cast<int>(fold)][static_cast<int>(dtype)];
+  const DataType dtype = call.inputs[0].dtype;
+  const ReduceLoops* loops = GetFoldTable().at[static_cast<int>(fold)];
+  const ReduceLoops& own = loops[static_cast<int>(dtype)];
+  return own.state_bytes != 0 ? own : loops[static_cast<int>(LoopDtype(dtype))];
 }
 
 ReducePlan Plan(const KernelCall& call) {

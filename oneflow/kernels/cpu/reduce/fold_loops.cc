@@ -1,5 +1,7 @@
 // Compiled once for each instruction set: see isa.h.
+#include "oneflow/kernels/cpu/reduce/lane_exchange.h"
 #include "oneflow/kernels/cpu/reduce/reduce_loops.h"
+#include "oneflow/kernels/cpu/reduce/sum_folds.h"
 #include "oneflow/kernels/cpu/vector_width.h"
 
 namespace oneflow {
@@ -7,260 +9,6 @@ namespace cpu {
 namespace ONEFLOW_ISA {
 
 namespace {
-
-struct Bool {
-  uint8_t v;
-};
-
-// ---- accumulators wider than the elements: sums and products ------------------------------------
-
-constexpr int kLanes = 16;                   // accumulators, whatever the instruction set
-constexpr int kStep = kVectorLanes<double>;  // of which this many are in one vector
-constexpr int kVectors = kLanes / kStep;
-
-// Accumulator types, and how a few elements become one vector of them: __builtin_convertvector,
-// because the compiler does not turn a loop of conversions into one.
-template <typename T>
-struct Traits {  // integers
-  using Acc = uint64_t;
-  static Acc Widen(T x) { return static_cast<Acc>(static_cast<int64_t>(x)); }
-  template <typename Vec>
-  static void WidenStep(const T* from, Vec* to) {
-    typedef T Narrow __attribute__((vector_size(kStep * sizeof(T))));
-    typedef int64_t Signed __attribute__((vector_size(kVectorBytes)));
-    Narrow narrow;
-    __builtin_memcpy(&narrow, from, sizeof(narrow));
-    const Signed wide = __builtin_convertvector(narrow, Signed);
-    __builtin_memcpy(to, &wide, sizeof(wide));
-  }
-};
-template <>
-struct Traits<Bool> {
-  using Acc = uint64_t;
-  static Acc Widen(Bool x) { return x.v != 0; }
-  template <typename Vec>
-  static void WidenStep(const Bool* from, Vec* to) {
-    uint8_t ones[kStep];
-    for (int l = 0; l < kStep; ++l) { ones[l] = from[l].v != 0; }
-    Traits<uint8_t>::WidenStep(ones, to);
-  }
-};
-template <typename T>
-struct FloatTraits {
-  using Acc = double;
-  static Acc Widen(T x) { return x; }
-  template <typename Vec>
-  static void WidenStep(const T* from, Vec* to) {
-    typedef T Narrow __attribute__((vector_size(kStep * sizeof(T))));
-    Narrow narrow;
-    __builtin_memcpy(&narrow, from, sizeof(narrow));
-    *to = __builtin_convertvector(narrow, Vec);
-  }
-};
-template <>
-struct Traits<float> : FloatTraits<float> {};
-template <>
-struct Traits<double> : FloatTraits<double> {};
-
-// What becomes of an element, and how two accumulators join; V is a number or a vector of them.
-struct Add {
-  static constexpr int kIdentity = 0;
-  template <typename V>
-  static void Join(V* a, const V& b) {
-    *a += b;
-  }
-};
-struct Sum : Add {
-  template <typename V>
-  static V Map(const V& x) {
-    return x;
-  }
-};
-struct NanSum : Add {
-  template <typename V>
-  static V Map(const V& x) {
-    return x == x ? x : V{};  // NOLINT(misc-redundant-expression)
-  }
-};
-struct SumAbs : Add {
-  template <typename V>
-  static V Map(const V& x) {
-    return x < V{} ? -x : x;
-  }
-};
-struct SumSquares : Add {
-  template <typename V>
-  static V Map(const V& x) {
-    return x * x;
-  }
-};
-struct CountNonzero : Add {
-  template <typename V>
-  static V Map(const V& x) {
-    return x != V{} ? V{} + 1 : V{};
-  }
-};
-struct Prod {
-  static constexpr int kIdentity = 1;
-  template <typename V>
-  static V Map(const V& x) {
-    return x;
-  }
-  template <typename V>
-  static void Join(V* a, const V& b) {
-    *a *= b;
-  }
-};
-
-template <typename Op, typename T, typename Vec>
-void StepLanes(const T* from, Vec* accs) {
-  for (int v = 0; v < kVectors; ++v) {
-    Vec wide;
-    Traits<T>::WidenStep(from + v * kStep, &wide);
-    Op::Join(accs + v, Op::Map(wide));
-  }
-}
-
-template <typename Op, typename T>
-struct Wide {
-  using Acc = typename Traits<T>::Acc;
-  typedef Acc Vec __attribute__((vector_size(kVectorBytes)));
-
-  static void Init(void* states, int64_t n) {
-    Acc* accs = static_cast<Acc*>(states);
-    for (int64_t i = 0; i < n; ++i) { accs[i] = static_cast<Acc>(Op::kIdentity); }
-  }
-
-  static void Row(const void* x, int64_t n, int64_t, void* state) {
-    const T* from = static_cast<const T*>(x);
-    Acc* to = static_cast<Acc*>(state);
-    if (n < kLanes) {
-      Acc acc = *to;
-      for (int64_t i = 0; i < n; ++i) { Op::Join(&acc, Op::Map(Traits<T>::Widen(from[i]))); }
-      *to = acc;
-      return;
-    }
-    Vec accs[kVectors];
-    for (Vec& acc : accs) { acc = Vec{} + static_cast<Acc>(Op::kIdentity); }
-    int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) { StepLanes<Op>(from + i, accs); }
-    Acc lanes[kLanes];
-    __builtin_memcpy(lanes, accs, sizeof(lanes));
-    for (int l = 0; i + l < n; ++l) { Op::Join(lanes + l, Op::Map(Traits<T>::Widen(from[i + l]))); }
-    for (int width = kLanes / 2; width > 0; width /= 2) {
-      for (int l = 0; l < width; ++l) { Op::Join(lanes + l, lanes[l + width]); }
-    }
-    Op::Join(to, lanes[0]);
-  }
-
-  static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t,
-                      void* states) {
-    const T* from = static_cast<const T*>(x);
-    Acc* to = static_cast<Acc*>(states);
-    int64_t j = 0;
-    for (; j + kLanes <= cols; j += kLanes) {
-      Vec accs[kVectors];
-      __builtin_memcpy(accs, to + j, sizeof(accs));
-      for (int64_t r = 0; r < rows; ++r) { StepLanes<Op>(from + r * row_stride + j, accs); }
-      __builtin_memcpy(to + j, accs, sizeof(accs));
-    }
-    for (int64_t r = 0; r < rows && j < cols; ++r) {
-      for (int64_t k = j; k < cols; ++k) {
-        Op::Join(to + k, Op::Map(Traits<T>::Widen(from[r * row_stride + k])));
-      }
-    }
-  }
-
-  static void Merge(void* into, const void* from, int64_t n) {
-    Acc* to = static_cast<Acc*>(into);
-    const Acc* more = static_cast<const Acc*>(from);
-    for (int64_t i = 0; i < n; ++i) { Op::Join(to + i, more[i]); }
-  }
-};
-
-// ---- sums of float32 --------------------------------------------------------------------------------
-
-// Converting every element to double would cost more than adding it. So up to kBlock elements are
-// added up in float32, in each of 64 lanes, and their sum in double: the error of a lane's sum does
-// not grow with the number of elements.
-template <typename Op>
-struct Blocked {
-  static constexpr int kBlock = 16;
-  static constexpr int kWide = 64;
-  static constexpr int kWidth = kVectorLanes<float>;
-  static constexpr int kParts = kWide / kWidth;
-  typedef float Vec __attribute__((vector_size(kVectorBytes)));
-  typedef double Double __attribute__((vector_size(kVectorBytes)));
-  using Rest = Wide<Op, float>;
-
-  static Vec Load(const float* from) {
-    Vec x;
-    __builtin_memcpy(&x, from, sizeof(x));
-    return x;
-  }
-
-  // to[l] += narrow[l], l < count.
-  static void AddTo(double* to, const float* narrow, int count) {
-    for (int l = 0; l < count; l += kStep) {
-      Double wide;
-      Traits<float>::WidenStep(narrow + l, &wide);
-      Double sum;
-      __builtin_memcpy(&sum, to + l, sizeof(sum));
-      sum += wide;
-      __builtin_memcpy(to + l, &sum, sizeof(sum));
-    }
-  }
-
-  static void Row(const void* x, int64_t n, int64_t first, void* state) {
-    const float* from = static_cast<const float*>(x);
-    if (n < kWide) { return Rest::Row(x, n, first, state); }
-    double lanes[kLanes] = {};
-    int64_t i = 0;
-    while (i + kWide <= n) {
-      Vec parts[kParts] = {};
-      const int64_t room = (n - i) / kWide;
-      const int64_t steps = room < kBlock ? room : kBlock;
-      for (int64_t s = 0; s < steps; ++s, i += kWide) {
-        for (int v = 0; v < kParts; ++v) { parts[v] += Op::Map(Load(from + i + v * kWidth)); }
-      }
-      for (int half = kParts / 2; half * kWidth >= kLanes; half /= 2) {
-        for (int v = 0; v < half; ++v) { parts[v] += parts[v + half]; }
-      }
-      float narrow[kWide];
-      __builtin_memcpy(narrow, parts, sizeof(parts));
-      AddTo(lanes, narrow, kLanes);
-    }
-    for (int width = kLanes / 2; width > 0; width /= 2) {
-      for (int l = 0; l < width; ++l) { lanes[l] += lanes[l + width]; }
-    }
-    *static_cast<double*>(state) += lanes[0];
-    if (i < n) { Rest::Row(from + i, n - i, first, state); }
-  }
-
-  static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t first,
-                      void* states) {
-    const float* from = static_cast<const float*>(x);
-    double* to = static_cast<double*>(states);
-    int64_t j = 0;
-    for (; j + kWide <= cols; j += kWide) {
-      for (int64_t r = 0; r < rows; r += kBlock) {
-        const int64_t end = r + kBlock < rows ? r + kBlock : rows;
-        Vec parts[kParts] = {};
-        for (int64_t k = r; k < end; ++k) {
-          const float* row = from + k * row_stride + j;
-          for (int v = 0; v < kParts; ++v) { parts[v] += Op::Map(Load(row + v * kWidth)); }
-        }
-        float narrow[kWide];
-        __builtin_memcpy(narrow, parts, sizeof(parts));
-        AddTo(to + j, narrow, kWide);
-      }
-    }
-    if (j < cols) { Rest::Columns(from + j, row_stride, rows, cols - j, first, to + j); }
-  }
-
-  static void Init(void* states, int64_t n) { Rest::Init(states, n); }
-  static void Merge(void* into, const void* from, int64_t n) { Rest::Merge(into, from, n); }
-};
 
 // ---- accumulators of the elements' type: extremes -----------------------------------------------
 
@@ -331,6 +79,7 @@ template <typename Op, typename T>
 struct Same {
   static constexpr int kWidth = kVectorLanes<T>;
   static constexpr int kUnroll = 4;
+  static constexpr int kStrip = kWidth * kUnroll;
   static constexpr bool kHasNan = static_cast<T>(0.5) != T(0);
   typedef T Vec __attribute__((vector_size(kVectorBytes)));
 
@@ -347,6 +96,26 @@ struct Same {
         if constexpr (kHasNan) { nan[u] |= x != x; }  // NOLINT(misc-redundant-expression)
       }
     }
+    // All lanes as one.
+    T Joined() {
+      if constexpr (sizeof(T) < 4) {
+        T lanes[kStrip];
+        Store(lanes);
+        for (int l = 1; l < kStrip; ++l) { Op::Join(lanes, lanes[l]); }
+        return lanes[0];
+      } else {
+        for (int u = 1; u < kUnroll; ++u) {
+          Op::Join(value, value[u]);
+          nan[0] |= nan[u];
+        }
+        if constexpr (kHasNan) {
+          using Flags = decltype(Vec{} != Vec{});
+          const auto any = [](Flags* into, const Flags& from) { *into |= from; };
+          if (FoldedVector(nan[0], any) != 0) { return static_cast<T>(__builtin_nan("")); }
+        }
+        return FoldedVector(value[0], [](Vec* into, const Vec& from) { Op::Join(into, from); });
+      }
+    }
     void Store(T* to) const {
       for (int u = 0; u < kUnroll; ++u) {
         Vec out = value[u];
@@ -355,7 +124,6 @@ struct Same {
       }
     }
   };
-  static constexpr int kStrip = kWidth * kUnroll;
 
   // A NaN replaces every number, and no number replaces a NaN.
   static void TakeOne(T* acc, T x) {
@@ -376,9 +144,7 @@ struct Same {
       Best best;
       for (Vec& v : best.value) { v = Vec{} + Op::template Identity<T>(); }
       for (; i + kStrip <= n; i += kStrip) { best.Take(from + i); }
-      T lanes[kStrip];
-      best.Store(lanes);
-      for (int l = 0; l < kStrip; ++l) { TakeOne(&acc, lanes[l]); }
+      TakeOne(&acc, best.Joined());
     }
     for (; i < n; ++i) { TakeOne(&acc, Op::Map(from[i])); }
     *static_cast<T*>(state) = acc;
@@ -477,7 +243,7 @@ void Rows(const void* x, int64_t n, int64_t row_stride, int64_t count, void* sta
 template <typename Loops, typename T>
 constexpr ReduceLoops Entry(int64_t state_bytes) {
   return {state_bytes,     &Loops::Init,  &Loops::Row, &Rows<Loops, T>,
-          &Loops::Columns, &Loops::Merge, false};
+          &Loops::Columns, &Loops::Merge, false,       false};
 }
 
 constexpr int I(Fold fold) { return static_cast<int>(fold); }
@@ -507,6 +273,19 @@ constexpr void FillFloat(FoldTable* table, DataType dtype) {
   table->at[I(Fold::kMinAbs)][d] = Entry<Same<MinAbs, T>, T>(sizeof(T));
 }
 
+template <typename T>
+constexpr void FillSums(FoldTable* table, DataType dtype) {
+  const auto fill = [&](Fold fold, ReduceLoops loops) {
+    loops.takes_halves = sizeof(T) == 2;
+    table->at[I(fold)][static_cast<int>(dtype)] = loops;
+  };
+  fill(Fold::kSum, Entry<Blocked<Sum, T>, T>(8));
+  fill(Fold::kNanSum, Entry<Blocked<NanSum, T>, T>(8));
+  fill(Fold::kSumAbs, Entry<Blocked<SumAbs, T>, T>(8));
+  fill(Fold::kSumSquares, Entry<Blocked<SumSquares, T>, T>(8));
+  fill(Fold::kCountNonzero, Entry<Blocked<CountNonzero, T>, T>(8));
+}
+
 constexpr FoldTable MakeTable() {
   FoldTable table = {};
   Fill<Bool, uint8_t>(&table, DataType::kBool);
@@ -516,12 +295,8 @@ constexpr FoldTable MakeTable() {
   Fill<int32_t, int32_t>(&table, DataType::kInt32);
   Fill<int64_t, int64_t>(&table, DataType::kInt64);
   FillFloat<float>(&table, DataType::kFloat);
-  const int f = static_cast<int>(DataType::kFloat);
-  table.at[I(Fold::kSum)][f] = Entry<Blocked<Sum>, float>(8);
-  table.at[I(Fold::kNanSum)][f] = Entry<Blocked<NanSum>, float>(8);
-  table.at[I(Fold::kSumAbs)][f] = Entry<Blocked<SumAbs>, float>(8);
-  table.at[I(Fold::kSumSquares)][f] = Entry<Blocked<SumSquares>, float>(8);
-  table.at[I(Fold::kCountNonzero)][f] = Entry<Blocked<CountNonzero>, float>(8);
+  FillSums<float>(&table, DataType::kFloat);
+  FillSums<BFloat16>(&table, DataType::kBFloat16);
   FillFloat<double>(&table, DataType::kDouble);
   return table;
 }

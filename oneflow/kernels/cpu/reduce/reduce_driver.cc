@@ -27,8 +27,8 @@ int64_t CountSplits(const ReducePlan& plan) {
 // out[i] = x[i * stride] for the loops: float32 for a 16-bit float.
 class Packer {
  public:
-  explicit Packer(DataType dtype) : size_(static_cast<int>(SizeOf(dtype))) {
-    if (LoopDtype(dtype) != dtype) {
+  Packer(DataType dtype, bool takes_halves) : size_(static_cast<int>(SizeOf(dtype))) {
+    if (LoopDtype(dtype) != dtype && !takes_halves) {
       widen_ =
           GetElementwiseLoops().cast[static_cast<int>(dtype)][static_cast<int>(DataType::kFloat)];
     }
@@ -238,7 +238,7 @@ void Reduce(const KernelCall& call, const ReducePlan& plan, const ReduceLoops& l
             StoreStates store, const void* context) {
   const ArrayView& input = call.inputs[0];
   const Task task{plan, loops, input.Data<char>(), static_cast<int64_t>(SizeOf(input.dtype)),
-                  Packer(input.dtype)};
+                  Packer(input.dtype, loops.takes_halves)};
   const Sink sink{store, context};
   const int64_t splits = CountSplits(plan);
   if (splits == 1 || call.scratch_bytes < ReduceScratch(plan, loops)) {
@@ -256,7 +256,7 @@ size_t ReduceScratch(const ReducePlan& plan, const ReduceLoops& loops) {
 double ReduceCost(const KernelCall& call) {
   const double elements = static_cast<double>(call.inputs[0].Count());
   const double outputs = static_cast<double>(call.outputs[0].Count());
-  const double halves = LoopDtype(call.inputs[0].dtype) == call.inputs[0].dtype ? 0.0 : 1.0;
+  const double halves = LoopDtype(call.inputs[0].dtype) == call.inputs[0].dtype ? 0.0 : 0.1;
   return 50.0 + MemoryCostNs(BytesOf(call.inputs[0])) + (0.03 + halves) * elements + 2.0 * outputs;
 }
 

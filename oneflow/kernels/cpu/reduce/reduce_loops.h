@@ -4,7 +4,7 @@
 // index, a mean with the squared deviations. States are opaque to whoever drives the loops: made by
 // `init`, fed by `row` and `columns`, joined by `merge`.
 //
-// Floating-point numbers are added up in double (float32 sixteen at a time in float32 first), integers
+// Floating-point numbers are added up in double (float32 as trees of 16 to 64 first), integers
 // in uint64_t, which wraps. The order of operations is fixed (16 or 64 running sums, folded at the
 // end), so every instruction set and every number of threads gives the same bits. Thread safety: constants.
 #ifndef ONEFLOW_KERNELS_CPU_REDUCE_REDUCE_LOOPS_H_
@@ -39,6 +39,8 @@ struct ReduceLoops {
   void (*merge)(void* into, const void* from, int64_t n) = nullptr;
   // Whether `first` matters: elements must be taken in the order of their index.
   bool positional = false;
+  // Whether x is of 16-bit floats; the loops of other tables take those as float32.
+  bool takes_halves = false;
 };
 
 // State: one accumulator. Sums and products: double for floating input, else uint64_t.

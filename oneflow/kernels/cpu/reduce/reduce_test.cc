@@ -112,8 +112,26 @@ TEST(Sum, IsAccurate) {
   HostArray out(DataType::kFloat, {});
   ReduceAttrs attrs;
   CHECK_JUST(Call("sum.cpu.vector", {&x}, {&out}, &attrs, 2));
-  // Sixteen roundings of a partial sum, all the same way: three units in the last place of float32.
-  EXPECT_NEAR(out.At(0), static_cast<double>(0.1f) * kCount, 3 * 0.0625);
+  EXPECT_EQ(out.At(0), static_cast<float>(static_cast<double>(0.1f) * kCount));
+}
+
+// Six roundings on the way into a double and one at the end, whatever the number of elements.
+TEST(Sum, IsOffBySevenRoundings) {
+  constexpr double kUnit = 0x1p-24;
+  Rng rng(5);
+  for (const int64_t count : {100, 1000, 5000, 3000000}) {
+    HostArray x(DataType::kFloat, {count});
+    double sum = 0.0;
+    for (int64_t i = 0; i < count; ++i) {
+      const auto value = static_cast<float>(Pick(&rng, 1, 1 << 24)) * 0x1p-24f;
+      x.view().Data<float>()[i] = value;
+      sum += value;
+    }
+    HostArray out(DataType::kFloat, {});
+    ReduceAttrs attrs;
+    CHECK_JUST(Call("sum.cpu.vector", {&x}, {&out}, &attrs, 2));
+    EXPECT_NEAR(out.At(0), sum, 7.01 * kUnit * sum) << count;
+  }
 }
 
 TEST(Sum, OfNothing) {

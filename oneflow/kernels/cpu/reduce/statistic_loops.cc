@@ -1,5 +1,6 @@
 // Compiled once for each instruction set: see isa.h.
 #include "oneflow/kernels/cpu/exp.h"
+#include "oneflow/kernels/cpu/reduce/lane_exchange.h"
 #include "oneflow/kernels/cpu/reduce/reduce_loops.h"
 
 namespace oneflow {
@@ -35,6 +36,70 @@ bool BlockHasBetter(const T* x, int64_t n, T best) {
   return better != 0;
 }
 
+// The first of the best of some elements, where they have 32 or 64 bits: in each lane the best so far
+// and its place. What a NaN does is looked after by the caller.
+template <bool kMax, typename T>
+struct ArgLanes {
+  static constexpr int kWidth = kVectorLanes<T>;
+  static constexpr int kUnroll = 2;
+  static constexpr int kStrip = kWidth * kUnroll;
+  static constexpr int64_t kMost = 1 << 20;  // places fit into lanes
+  typedef T Vec __attribute__((vector_size(kVectorBytes)));
+  using Places = decltype(Vec{} < Vec{});
+  struct Lane {
+    Vec value;
+    Places place;
+
+    // Takes those of `other` that are better, or as good and earlier.
+    void Join(const Lane& other) {
+      const Places better = kMax ? other.value > value : other.value < value;
+      const Places first = (other.value == value) & (other.place < place);
+      const Places taken = better | first;
+      value = taken ? other.value : value;
+      place = taken ? other.place : place;
+    }
+  };
+
+  // The best of x[0..n), n a multiple of kStrip up to kMost. False: there is a NaN.
+  static bool Find(const T* x, int64_t n, T* value, int64_t* place) {
+    Lane lanes[kUnroll];
+    Places nan[kUnroll] = {};
+    Places here[kUnroll];
+    decltype(+here[0][0]) counted[kStrip];
+    for (int l = 0; l < kStrip; ++l) { counted[l] = l; }
+    __builtin_memcpy(here, counted, sizeof(here));
+    for (int u = 0; u < kUnroll; ++u) {
+      __builtin_memcpy(&lanes[u].value, x + u * kWidth, sizeof(Vec));
+      lanes[u].place = here[u];
+    }
+    for (int64_t i = 0; i < n; i += kStrip) {
+      for (int u = 0; u < kUnroll; ++u) {
+        Vec v;
+        __builtin_memcpy(&v, x + i + u * kWidth, sizeof(v));
+        nan[u] |= v != v;  // NOLINT(misc-redundant-expression)
+        const Places better = kMax ? v > lanes[u].value : v < lanes[u].value;
+        lanes[u].value = better ? v : lanes[u].value;
+        lanes[u].place = better ? here[u] : lanes[u].place;
+        here[u] += kStrip;
+      }
+    }
+    for (int u = 1; u < kUnroll; ++u) {
+      lanes[0].Join(lanes[u]);
+      nan[0] |= nan[u];
+    }
+    if (FoldedVector(nan[0], [](Places* into, const Places& from) { *into |= from; }) != 0) {
+      return false;
+    }
+    ForDistances<kWidth / 2>([&](auto distance) {
+      constexpr int kDistance = decltype(distance)::value;
+      lanes[0].Join({Exchanged<kDistance>(lanes[0].value), Exchanged<kDistance>(lanes[0].place)});
+    });
+    *value = lanes[0].value[0];
+    *place = lanes[0].place[0];
+    return true;
+  }
+};
+
 template <bool kMax, typename T>
 struct Arg {
   static T Value(const ArgState& state) {
@@ -68,7 +133,9 @@ struct Arg {
       }
       return Set(to, best, index);
     }
-    for (int64_t at = 0; at < n; at += kBlock) {
+    int64_t at = 0;
+    if constexpr (sizeof(T) >= 4) { at = TakeStrips(from, n, first, &best, &index); }
+    for (; at < n; at += kBlock) {
       const int64_t end = at + kBlock < n ? at + kBlock : n;
       if (!BlockHasBetter<kMax>(from + at, end - at, best)) { continue; }
       for (int64_t i = at; i < end; ++i) {
@@ -79,6 +146,25 @@ struct Arg {
       }
     }
     Set(to, best, index);
+  }
+
+  // Takes whole strips, up to the first NaN; returns how many elements.
+  static int64_t TakeStrips(const T* from, int64_t n, int64_t first, T* best, int64_t* index) {
+    using Lanes = ArgLanes<kMax, T>;
+    int64_t at = 0;
+    while (n - at >= Lanes::kStrip) {
+      int64_t count = n - at < Lanes::kMost ? n - at : Lanes::kMost;
+      count -= count % Lanes::kStrip;
+      T value;
+      int64_t place;
+      if (!Lanes::Find(from + at, count, &value, &place)) { break; }
+      if (Better<kMax>(value, *best)) {
+        *best = value;
+        *index = first + at + place;
+      }
+      at += count;
+    }
+    return at;
   }
 
   static void Columns(const void* x, int64_t row_stride, int64_t rows, int64_t cols, int64_t first,
@@ -359,7 +445,7 @@ void Rows(const void* x, int64_t n, int64_t row_stride, int64_t count, void* sta
 template <typename Loops, typename T>
 constexpr ReduceLoops Entry(int64_t state_bytes, bool positional = false) {
   return {state_bytes,     &Loops::Init,  &Loops::Row, &Rows<Loops, T>,
-          &Loops::Columns, &Loops::Merge, positional};
+          &Loops::Columns, &Loops::Merge, positional,  false};
 }
 
 template <typename T>
