@@ -11,6 +11,7 @@
 #include "oneflow/core/dims.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/indexing/index_loops.h"
 #include "oneflow/kernels/cpu/indexing/indices.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -96,6 +97,12 @@ struct Walk {
   }
 };
 
+// Whether lines lie densely along the indexed dim on the side of the index and on the plain one.
+bool HasDenseLines(const Walk& walk) {
+  return walk.dim == walk.last && walk.index.strides[walk.dim] == 1 &&
+         walk.plain.strides[walk.dim] == 1;
+}
+
 // Row-major position in the index of a line's first bad element.
 template <typename I>
 ErrorPtr FindBad(const Walk& walk, int64_t caller) {
@@ -137,8 +144,21 @@ Maybe<void> Gather(const Walk& walk, int64_t caller, int threads) {
   const int64_t stride = walk.indexed.strides[walk.dim];
   const Word* x = walk.indexed.Data<Word>();
   Word* out = walk.plain.Data<Word>();
+  const bool dense = HasDenseLines(walk) && stride == 1;
   std::atomic<bool> bad{false};
   ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
+    if (dense) {
+      const auto place = walk.PlaceOf(line);
+      const I* index = walk.index.Data<I>() + place.index;
+      if (!GetIndexLoops().InRange(index, walk.length, size)) {
+        bad.store(true, std::memory_order_relaxed);
+        return;
+      }
+      const Word* row = x + place.indexed;
+      Word* to = out + place.plain;
+      for (int64_t i = 0; i < walk.length; ++i) { to[i] = row[index[i]]; }
+      return;
+    }
     const bool good = walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t from, int64_t to) {
       if (static_cast<uint64_t>(k) >= static_cast<uint64_t>(size)) { return false; }
       out[to] = x[from + k * stride];
@@ -200,11 +220,16 @@ struct Multiply {
 template <typename I>
 Maybe<void> Check(const Walk& walk, int64_t caller, int threads) {
   const int64_t size = walk.indexed.shape[walk.dim];
+  const bool dense = HasDenseLines(walk);
   std::atomic<bool> bad{false};
   ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
-    const bool good = walk.VisitLine<I>(line, begin, end, [size](int64_t k, int64_t, int64_t) {
+    const auto in_range = [size](int64_t k, int64_t, int64_t) {
       return static_cast<uint64_t>(k) < static_cast<uint64_t>(size);
-    });
+    };
+    const bool good = dense
+                          ? GetIndexLoops().InRange(walk.index.Data<I>() + walk.PlaceOf(line).index,
+                                                    walk.length, size)
+                          : walk.VisitLine<I>(line, begin, end, in_range);
     if (!good) { bad.store(true, std::memory_order_relaxed); }
   });
   if (bad.load()) { return FindBad<I>(walk, caller); }
@@ -216,7 +241,16 @@ void Write(const Walk& walk, int threads) {
   const int64_t stride = walk.indexed.strides[walk.dim];
   T* target = walk.indexed.Data<T>();
   const T* src = walk.plain.Data<T>();
+  const bool dense = HasDenseLines(walk) && stride == 1;
   ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
+    if (dense) {
+      const auto place = walk.PlaceOf(line);
+      const I* index = walk.index.Data<I>() + place.index;
+      T* to = target + place.indexed;
+      const T* from = src + place.plain;
+      for (int64_t i = 0; i < walk.length; ++i) { Op::Run(to + index[i], from[i]); }
+      return;
+    }
     walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t to, int64_t from) {
       Op::Run(target + to + k * stride, src[from]);
       return true;
@@ -294,12 +328,12 @@ const char* AcceptScatter(const KernelCall& call) {
 
 double CostGather(const KernelCall& call) {
   return MemoryCostNs(BytesOf(call.inputs[1]) + 2 * BytesOf(call.outputs[0])) +
-         static_cast<double>(call.outputs[0].Count());
+         0.4 * static_cast<double>(call.outputs[0].Count());
 }
 
 double CostScatter(const KernelCall& call) {
   return MemoryCostNs(2 * BytesOf(call.inputs[1]) + 2 * BytesOf(call.inputs[2])) +
-         2.0 * static_cast<double>(call.inputs[1].Count());
+         0.5 * static_cast<double>(call.inputs[1].Count());
 }
 
 }  // namespace
