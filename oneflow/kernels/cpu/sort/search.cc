@@ -1,4 +1,7 @@
 // The kernel searchsorted.
+#include <cstring>
+#include <type_traits>
+
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_reduce.h"
 #include "oneflow/kernels/cpu/dense_call.h"
@@ -10,8 +13,21 @@ namespace cpu {
 
 namespace {
 
-// How many elements of a sorted row go before `key`; `right`: or are equal to it. Without a branch
-// that depends on what is compared: half of them would be foretold wrongly.
+// How many of n elements in order are `before(i)`. Without a branch that depends on what is compared:
+// half of them would be foretold wrongly.
+template <typename Before>
+int64_t Bisect(int64_t n, const Before& before) {
+  if (n == 0) { return 0; }
+  int64_t low = 0;
+  while (n > 1) {
+    const int64_t half = n / 2;
+    low += half & -static_cast<int64_t>(before(low + half - 1));
+    n -= half;
+  }
+  return low + static_cast<int64_t>(before(low));
+}
+
+// How many elements of a sorted row go before `key`; `right`: or are equal to it.
 template <typename Keys, bool kRight>
 int64_t Search(const typename Keys::Bits* row, const int64_t* order, int64_t n,
                typename Keys::Key key) {
@@ -19,14 +35,28 @@ int64_t Search(const typename Keys::Bits* row, const int64_t* order, int64_t n,
     const auto x = Keys::Of(row[order == nullptr ? i : order[i]]);
     return kRight ? x <= key : x < key;
   };
-  if (n == 0) { return 0; }
-  int64_t low = 0;
-  while (n > 1) {
-    const int64_t half = n / 2;
-    low += before(low + half - 1) ? half : 0;
-    n -= half;
+  return Bisect(n, before);
+}
+
+// The same for floats that are no NaN, in a row without a sorter: their own order, which the
+// processor knows, instead of that of keys.
+template <typename Float, bool kRight>
+int64_t SearchFloat(const Float* row, int64_t n, Float value) {
+  return Bisect(n, [=](int64_t i) { return kRight ? row[i] <= value : row[i] < value; });
+}
+
+template <typename Keys, bool kRight>
+int64_t Find(const typename Keys::Bits* row, const int64_t* order, int64_t n,
+             typename Keys::Bits value) {
+  if constexpr (Keys::kIsFloat && sizeof(value) >= 4) {
+    using Float = std::conditional_t<sizeof(value) == 4, float, double>;
+    if (order == nullptr && !Keys::IsNan(value)) {
+      Float number;
+      std::memcpy(&number, &value, sizeof(number));
+      return SearchFloat<Float, kRight>(reinterpret_cast<const Float*>(row), n, number);
+    }
   }
-  return low + (before(low) ? 1 : 0);
+  return Search<Keys, kRight>(row, order, n, Keys::Of(value));
 }
 
 template <typename Keys>
@@ -52,9 +82,8 @@ Maybe<void> SearchSorted(const KernelCall& call) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = sequence.ndim == 1 ? 0 : i / per_row * n;
       const int64_t* by = order == nullptr ? nullptr : order + row;
-      const auto key = Keys::Of(values[i]);
-      const int64_t found = attrs.right ? Search<Keys, true>(sorted + row, by, n, key)
-                                        : Search<Keys, false>(sorted + row, by, n, key);
+      const int64_t found = attrs.right ? Find<Keys, true>(sorted + row, by, n, values[i])
+                                        : Find<Keys, false>(sorted + row, by, n, values[i]);
       if (attrs.dtype == DataType::kInt32) {
         out.Data<int32_t>()[i] = static_cast<int32_t>(found);
       } else {

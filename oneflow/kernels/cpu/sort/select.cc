@@ -100,15 +100,36 @@ Keyed Kth(Keyed* x, int64_t n, int64_t k) {
 // ---- topk ---------------------------------------------------------------------------------------
 
 // Where a good part is wanted, all elements are sorted.
-bool SortsAll(int64_t n, int64_t k) { return 4 * k >= n; }
+bool SortsAll(int64_t n, int64_t k) { return 4 * k >= n && (k > 4 || n <= k); }
 
 // Room for all elements and as many again, or for twice as many candidates as are wanted.
 int64_t TopkRoom(int64_t n, int64_t k) { return SortsAll(n, k) ? 2 * n : 2 * k + 64; }
+
+// So few are kept in order, which is less work than choosing among more.
+constexpr int64_t kFewBest = 32;
+
+// The k first of elements [begin, end) in order, k <= kFewBest. Returns their number.
+template <typename Keys, typename Keyed = typename Keys::Keyed>
+int64_t FewBest(const Source<Keys>& source, int64_t begin, int64_t end, int64_t k, Keyed* room) {
+  int64_t count = 0;
+  for (int64_t i = begin; i < end; ++i) {
+    if (count == k) {
+      i = source.NextBefore(i, end, room[k - 1]);
+      if (i == end) { break; }
+    }
+    const Keyed found = source.At(i);
+    int64_t j = count < k ? count++ : k - 1;
+    for (; j > 0 && found < room[j - 1]; --j) { room[j] = room[j - 1]; }
+    room[j] = found;
+  }
+  return count;
+}
 
 // The k first of elements [begin, end), at the start of `room`, in no order. Returns their number.
 template <typename Keys, typename Keyed = typename Keys::Keyed>
 int64_t Candidates(const Source<Keys>& source, int64_t begin, int64_t end, int64_t k, Keyed* room,
                    int64_t size) {
+  if (k <= kFewBest) { return FewBest(source, begin, end, k, room); }
   int64_t count = 0;
   int64_t i = begin;
   for (; i < end && count < size; ++i) { room[count++] = source.At(i); }
@@ -191,7 +212,7 @@ Maybe<void> TopkOf(const KernelCall& call) {
       sorted = SortKeyed(room, room + vectors.n, vectors.n, 1);
     } else {
       Candidates(source, 0, vectors.n, attrs.k, room, size);
-      std::sort(room, room + attrs.k);
+      if (attrs.k > kFewBest) { std::sort(room, room + attrs.k); }
     }
     StoreTopk<Keys>(call, vectors, source, v, sorted);
   });

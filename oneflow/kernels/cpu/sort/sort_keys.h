@@ -48,6 +48,7 @@ template <typename T, typename KeyedType>
 struct IntegerKeys {
   using Bits = T;
   using Keyed = KeyedType;
+  static constexpr bool kIsFloat = false;
   static constexpr bool kSigned = static_cast<T>(-1) < T(0);
   using Key = typename Keyed::Key;
   static constexpr Key kFlip = kSigned ? static_cast<Key>(Key(1) << (sizeof(Key) * 8 - 1)) : Key(0);
@@ -67,13 +68,17 @@ struct FloatKeys {
   using Bits = BitsType;
   using Keyed = KeyedType;
   using Key = typename Keyed::Key;
+  static constexpr bool kIsFloat = true;
   static constexpr Bits kSign = static_cast<Bits>(Bits(1) << (sizeof(Bits) * 8 - 1));
 
   static bool IsNan(Bits x) { return static_cast<Bits>(x & ~kSign) > kInfinity; }
   static Key Of(Bits x) {
-    if (IsNan(x)) { return static_cast<Key>(~Key(0)); }
-    if (x == kSign) { x = 0; }
-    return (x & kSign) != 0 ? static_cast<Bits>(~x) : static_cast<Bits>(x | kSign);
+    // Without branches: the signs of numbers cannot be foretold.
+    const bool nan = IsNan(x);
+    x = x == kSign ? Bits(0) : x;
+    const Bits negative = static_cast<Bits>(-static_cast<Bits>(x >> (sizeof(Bits) * 8 - 1)));
+    const Key key = static_cast<Bits>(x ^ (negative | kSign));
+    return static_cast<Key>(key | -static_cast<Key>(nan));
   }
   template <bool kDescending>
   static bool MayPrecede(Bits x, Bits v) {
