@@ -36,10 +36,9 @@ inline __attribute__((always_inline)) T Scale(T y, Int n) {
   return y * PowerOfTwo(half) * PowerOfTwo(static_cast<Int>(n - half));
 }
 
-inline __attribute__((always_inline)) float Exp(float x) {
+// x = n ln 2 + r: e^r, and n.
+inline __attribute__((always_inline)) float ExpOfRest(float x, int32_t* n_out) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  x = x < -104.0f ? -104.0f : x;
-  x = x > 89.0f ? 89.0f : x;
   const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
   const float r = (x - n * 0.693145751953125f) - n * 1.42860682e-6f;
@@ -49,14 +48,12 @@ inline __attribute__((always_inline)) float Exp(float x) {
   p = p * r + 1.0f / 24;
   p = p * r + 1.0f / 6;
   p = p * r + 0.5f;
-  p = p * r * r + r + 1.0f;
-  return Scale(p, BitCast<int32_t>(shifted) - BitCast<int32_t>(kRound));
+  *n_out = BitCast<int32_t>(shifted) - BitCast<int32_t>(kRound);
+  return p * r * r + r + 1.0f;
 }
 
-inline __attribute__((always_inline)) double Exp(double x) {
+inline __attribute__((always_inline)) double ExpOfRest(double x, int64_t* n_out) {
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52
-  x = x < -746.0 ? -746.0 : x;
-  x = x > 710.0 ? 710.0 : x;
   const double shifted = x * 1.4426950408889634 + kRound;
   const double n = shifted - kRound;
   const double r = (x - n * 0.693147180369123816490) - n * 1.90821492927058770002e-10;
@@ -72,8 +69,36 @@ inline __attribute__((always_inline)) double Exp(double x) {
   p = p * r + 1.0 / 24.0;
   p = p * r + 1.0 / 6.0;
   p = p * r + 0.5;
-  p = p * r * r + r + 1.0;
-  return Scale(p, BitCast<int64_t>(shifted) - BitCast<int64_t>(kRound));
+  *n_out = BitCast<int64_t>(shifted) - BitCast<int64_t>(kRound);
+  return p * r * r + r + 1.0;
+}
+
+inline __attribute__((always_inline)) float Exp(float x) {
+  x = x < -104.0f ? -104.0f : x;
+  x = x > 89.0f ? 89.0f : x;
+  int32_t n;
+  const float y = ExpOfRest(x, &n);
+  return Scale(y, n);
+}
+inline __attribute__((always_inline)) double Exp(double x) {
+  x = x < -746.0 ? -746.0 : x;
+  x = x > 710.0 ? 710.0 : x;
+  int64_t n;
+  const double y = ExpOfRest(x, &n);
+  return Scale(y, n);
+}
+
+// The same bits for x <= 0, with less work: no power overflows, so that the first factor can be a normal
+// number for every n, and only the second, a constant, may lead to a subnormal one.
+inline __attribute__((always_inline)) float ExpNonPositive(float x) {
+  int32_t n;
+  const float y = ExpOfRest(x < -104.0f ? -104.0f : x, &n);
+  return y * PowerOfTwo(n + 64) * 0x1p-64f;
+}
+inline __attribute__((always_inline)) double ExpNonPositive(double x) {
+  int64_t n;
+  const double y = ExpOfRest(x < -746.0 ? -746.0 : x, &n);
+  return y * PowerOfTwo(n + 128) * 0x1p-128;
 }
 
 }  // namespace

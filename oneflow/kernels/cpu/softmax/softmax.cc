@@ -72,7 +72,7 @@ const char* Accept(const KernelCall& call) {
 }
 
 double ExpCost(const KernelCall& call) {
-  return 20.0 + 1.0 * static_cast<double>(call.outputs[0].Count()) + ElementwiseCostNs(call);
+  return 20.0 + 0.35 * static_cast<double>(call.outputs[0].Count()) + ElementwiseCostNs(call);
 }
 double ProductCost(const KernelCall& call) {
   return 20.0 + 0.2 * static_cast<double>(call.outputs[0].Count()) + ElementwiseCostNs(call);

@@ -30,7 +30,7 @@ template <typename T>
 void SoftmaxRow(const T* x, T* out, int64_t n) {
   const T max = MaxOf(x, n);
   const double sum = SumOfTerms<T>(n, [=](int64_t i) {
-    const T e = Exp(x[i] - max);
+    const T e = ExpNonPositive(x[i] - max);
     out[i] = e;
     return e;
   });
@@ -41,7 +41,7 @@ void SoftmaxRow(const T* x, T* out, int64_t n) {
 
 template <typename T>
 double SumOfExp(const T* x, int64_t n, T max) {
-  return SumOfTerms<T>(n, [=](int64_t i) { return Exp(x[i] - max); });
+  return SumOfTerms<T>(n, [=](int64_t i) { return ExpNonPositive(x[i] - max); });
 }
 
 template <typename T>
@@ -76,11 +76,13 @@ template <typename T>
 void RowLossBackward(const T* x, T* dx, int64_t n, T max, T log_sum, T a, T b, const T* weight) {
   if (weight == nullptr) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) { dx[i] = a * Exp((x[i] - max) - log_sum) - b; }
+    for (int64_t i = 0; i < n; ++i) { dx[i] = a * ExpNonPositive((x[i] - max) - log_sum) - b; }
     return;
   }
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) { dx[i] = a * Exp((x[i] - max) - log_sum) - b * weight[i]; }
+  for (int64_t i = 0; i < n; ++i) {
+    dx[i] = a * ExpNonPositive((x[i] - max) - log_sum) - b * weight[i];
+  }
 }
 
 // ---- columns ------------------------------------------------------------------------------------
@@ -117,7 +119,7 @@ void SoftmaxColumns(const T* x, T* out, int64_t stride, int64_t n, int64_t cols)
   MaxOfColumns(x, stride, n, cols, max);
   const T* top = max;
   SumOfColumns<T>(n, cols, sum, [=](int64_t i, int64_t j) {
-    const T e = Exp(x[i * stride + j] - top[j]);
+    const T e = ExpNonPositive(x[i * stride + j] - top[j]);
     out[i * stride + j] = e;
     return e;
   });
@@ -133,7 +135,7 @@ void ColumnsLogSum(const T* x, int64_t stride, int64_t n, int64_t cols, T* max, 
   double sum[kSoftmaxTile];
   MaxOfColumns(x, stride, n, cols, max);
   SumOfColumns<T>(n, cols, sum,
-                  [=](int64_t i, int64_t j) { return Exp(x[i * stride + j] - max[j]); });
+                  [=](int64_t i, int64_t j) { return ExpNonPositive(x[i * stride + j] - max[j]); });
   for (int64_t j = 0; j < cols; ++j) { log_sum[j] = static_cast<T>(__builtin_log(sum[j])); }
 }
 
@@ -146,7 +148,7 @@ void ColumnsLossBackward(const T* x, T* dx, int64_t stride, int64_t n, int64_t c
     T* to = dx + i * stride;
 #pragma GCC ivdep
     for (int64_t j = 0; j < cols; ++j) {
-      to[j] = a[j] * Exp((from[j] - max[j]) - log_sum[j]) - b[j] * w;
+      to[j] = a[j] * ExpNonPositive((from[j] - max[j]) - log_sum[j]) - b[j] * w;
     }
   }
 }
