@@ -182,14 +182,17 @@ Maybe<void> PutWith(const TensorPtr& input, const TensorTuple& indices, const Te
 
 namespace composites {
 
-Maybe<TensorChoice> Nonzero(const TensorPtr& input, bool as_tuple) {
-  const bool number = as_tuple && input->ndim() == 0;
-  const TensorPtr x = number ? JUST(unsqueeze(input, 0)) : input;
+Maybe<TensorTuple> WhereIndices(const TensorPtr& condition) {
+  const TensorPtr x = condition->ndim() == 0 ? JUST(unsqueeze(condition, 0)) : condition;
   const TensorPtr rows = JUST(RowsOf(x));
-  if (!as_tuple) { return TensorChoice(rows); }
   TensorTuple columns;
   for (int d = 0; d < x->ndim(); ++d) { columns.push_back(JUST(select(rows, 1, d))); }
-  return TensorChoice(std::move(columns));
+  return columns;
+}
+
+Maybe<TensorChoice> Nonzero(const TensorPtr& input, bool as_tuple) {
+  if (as_tuple) { return TensorChoice(JUST(WhereIndices(input))); }
+  return TensorChoice(JUST(RowsOf(input)));
 }
 
 Maybe<TensorPtr> Argwhere(const TensorPtr& input, DataType dtype) {

@@ -48,6 +48,7 @@ namespace oneflow::functional::composites {
 using OptString = std::optional<std::string>;
 
 Maybe<TensorChoice> Nonzero(const TensorPtr& input, bool as_tuple);            // blocking
+Maybe<TensorTuple> WhereIndices(const TensorPtr& condition);                   // blocking
 Maybe<TensorPtr> Argwhere(const TensorPtr& input, DataType dtype);             // blocking
 Maybe<TensorPtr> MaskedSelect(const TensorPtr& input, const TensorPtr& mask);  // blocking
 Maybe<TensorPtr> MaskedTakeLike(const TensorPtr& dy, const TensorPtr& mask, const Dims& like);
