@@ -10,6 +10,7 @@
 #include "oneflow/functional/autocast.h"
 #include "oneflow/functional/graph_trace.h"
 #include "oneflow/functional/view_change_node.h"
+#include "oneflow/op/rules.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -368,8 +369,10 @@ std::vector<const Storage*> StoragesOf(const TensorPtr* tensors, int count) {
   return storages;
 }
 
-// An operand that shares memory with a target, but not element for element, is copied first.
-Maybe<void> Untangle(int targets, Operands* o) {
+// An operand that shares memory with a target is copied first, unless each of its elements is read for
+// the element in its own place only.
+Maybe<void> Untangle(const OpDef& def, int targets, Operands* o) {
+  const bool by_element = def.sbp != &SbpBroadcastOnly;  // scatter and its kin read elsewhere
   std::vector<const Storage*> written;
   if (targets > kMaxOpOutputs) { written = StoragesOf(o->tensors, targets); }
   for (int i = 0; i < o->count; ++i) {
@@ -380,7 +383,7 @@ Maybe<void> Untangle(int targets, Operands* o) {
     for (int j = 0; j < targets; ++j) {
       const TensorPtr& t = o->tensors[i];
       if (i == j || t == nullptr || !MayShareMemory(*t, *o->tensors[j])) { continue; }
-      if (SameElements(*t, *o->tensors[j])) { continue; }
+      if (by_element && SameElements(*t, *o->tensors[j])) { continue; }
       o->Replace(i, JUST(GetGradientOps().clone(t)));
       break;
     }
@@ -494,7 +497,7 @@ Maybe<void> DispatchInplace(const FunctionalOp& op, const TensorPtr* inputs, int
   const int first = writes_only ? 1 : 0;
   const bool recorded = NeedsNode(op, o.tensors + first, o.count - first);
   for (int i = 0; i < targets; ++i) { JUST(CheckTargetHistory(def, o.tensors[i])); }
-  JUST(Untangle(targets, &o));
+  JUST(Untangle(def, targets, &o));
   if (!writes_only) {
     JUST(Infer(def, &o, attrs, &metas));
     for (int i = 0; i < targets; ++i) { JUST(CheckTarget(def, o.tensors[i], metas[i])); }

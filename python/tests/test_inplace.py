@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -238,3 +238,47 @@ def test_fill_with_a_tensor() -> None:
     same(flow.zeros(2, dtype=flow.int64).fill_(flow.tensor([7.0])), [7, 7])
     with raises(RuntimeError, r"one element, got shape \(2,\)"):
         flow.zeros(2).fill_(flow.zeros(2))
+
+
+# Operands that are the target itself.
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, to: x.__setitem__(to, x),
+        lambda x, to: x.__setitem__(to.tolist(), x),
+        lambda x, to: x.scatter_(0, to, x),
+        lambda x, to: x.view(3, 1).__setitem__(to, x.view(3, 1)),
+    ],
+    ids=["index", "list", "scatter_", "rows"],
+)
+@pytest.mark.parametrize("mode", ["inline", "queued"])
+def test_a_permutation_of_a_tensor_into_itself(write: Any, mode: str) -> None:
+    flow._oneflow_internal.set_vm_mode(mode)
+    try:
+        x = flow.tensor([1.0, 2.0, 3.0])
+        write(x, flow.tensor([1, 2, 0]))
+        same(x, [3, 1, 2])
+    finally:
+        flow._oneflow_internal.set_vm_mode("auto")
+
+
+def test_sums_into_itself() -> None:
+    x = flow.tensor([1.0, 2.0, 3.0])
+    x.index_add_(0, flow.tensor([1, 1, 0]), x)
+    same(x, [4, 5, 3])
+    x.scatter_add_(0, flow.tensor([2, 0, 2]), x)
+    same(x, [9, 5, 10])
+
+
+def test_control() -> None:
+    """A write into a copy, and one that reads what it has written, are noticed."""
+    check = test_a_permutation_of_a_tensor_into_itself
+    must_fail(check, lambda x, to: x.clone().scatter_(0, to, x), "inline")
+
+    def step_by_step(x: Any, to: Any) -> None:
+        for i in range(3):
+            x[to[i].item()] = x[i]
+
+    must_fail(check, step_by_step, "queued")
