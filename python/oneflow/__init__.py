@@ -115,6 +115,7 @@ from oneflow.framework.generator import (  # noqa: E402
 )
 from oneflow.framework.norms import norm  # noqa: E402
 from oneflow.framework.products import einsum, tensordot  # noqa: E402
+from oneflow.framework.quantiles import quantile  # noqa: E402
 from oneflow.framework.random import (  # noqa: E402
     normal,
     rand,

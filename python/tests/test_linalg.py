@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -63,8 +63,9 @@ def test_tensordot_forms() -> None:
     same(flow.tensordot(x, y, (2, 0)), np.tensordot(array(x), array(y), (2, 0)), 1e-12)
     with raises(TypeError, r"\[tensordot\] .*dims"):
         flow.tensordot(x, y, "ij")
-    with raises(NotImplementedError, r"\[tensordot\] .*out"):
-        flow.tensordot(x, y, 1, out=x)
+    out = flow.zeros(2, 5, dtype=flow.float64)
+    assert flow.tensordot(x, y, ([1, 2], [1, 0]), out=out) is out
+    same(out, expected, 1e-12)
 
 
 def test_linalg() -> None:
@@ -75,3 +76,12 @@ def test_linalg() -> None:
     same(flow.linalg.diagonal(x), np.diagonal(array(x), axis1=-2, axis2=-1), 0)
     with raises(RuntimeError, r"\[inv\] .*singular one, number \d of 2"):
         flow.linalg.inv(flow.ones(2, 3, 3)).numpy()
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An einsum in float32, and one that forgets an operand."""
+    right = flow.einsum
+    monkeypatch.setattr(flow, "einsum", lambda *x: right(*x).float().double())
+    must_fail(test_einsum_takes_operands_a_list_or_lists_of_labels)
+    monkeypatch.setattr(flow, "einsum", lambda equation, *x: right(equation, *x[:-1], x[-1] * 2))
+    must_fail(test_einsum_of_many_operands_in_any_order, "ab,cd,bc->ad")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from oneflow import _oneflow_internal
+from oneflow.framework._out import written
 
 _C = _oneflow_internal._C
 Tensor = _oneflow_internal.Tensor
@@ -74,23 +75,24 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
         a, b: Tensors of one dtype
         dims: how many of the last axes of `a` and the first of `b`; or two lists of axes; or either
             as a Tensor; default 2
-        out: None; other values are not supported
+        out: tensor of the result's shape and dtype to write into; default None, a new one
 
     Returns:
         Tensor with the other axes of `a`, then those of `b`
 
     Raises:
-        NotImplementedError: `out` was given.
-        TypeError: `dims` is of another type.
-        RuntimeError, IndexError: the axes do not pair.
+        TypeError: `dims` is of another type, or `out` is no tensor.
+        RuntimeError, IndexError: the axes do not pair, or `out` has another shape or dtype.
 
     Example:
         >>> import oneflow as flow
         >>> flow.tensordot(flow.ones(2, 3, 4), flow.ones(4, 3, 5), dims=([1, 2], [1, 0])).shape
         oneflow.Size([2, 5])
     """
-    if out is not None:
-        raise NotImplementedError("[tensordot] expects out=None, got a value")
+    return written("tensordot", _tensordot(a, b, dims), out)
+
+
+def _tensordot(a: Any, b: Any, dims: Any) -> Any:
     if isinstance(dims, Tensor):
         dims = dims.item() if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, int):

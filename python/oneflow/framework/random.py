@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from oneflow import _oneflow_internal
+from oneflow.framework._out import check_out
 from oneflow.framework.creation import like, placed, sizes_of
 
 _C = _oneflow_internal._C
@@ -145,7 +146,9 @@ def normal(
         out: a tensor of the size to draw into, in place of a new one
 
     Raises:
-        RuntimeError: std is negative, or `out` is of another size.
+        TypeError: `out` is no tensor.
+        RuntimeError: std is negative, or `out` is of another size, or not of `dtype` where both are
+            given.
 
     Example:
         >>> import oneflow as flow
@@ -154,8 +157,7 @@ def normal(
     """
     sizes = sizes_of("normal", _size("normal", size, also))
     if out is not None:
-        if tuple(out.shape) != sizes:
-            raise RuntimeError(f"[normal] expects out of size {sizes}, got {tuple(out.shape)}")
+        check_out("normal", out, sizes, getattr(out, "dtype", None) if dtype is None else dtype)
         return _C.normal_(out, float(mean), float(std), generator=generator)
     made = _C.normal(
         float(mean), float(std), sizes, dtype=dtype, device=device, generator=generator

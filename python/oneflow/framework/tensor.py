@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneflow import _oneflow_internal
-from oneflow.framework import comparison, creation, global_tensor, norms, tensor_more
+from oneflow.framework import comparison, creation, global_tensor, norms, quantiles, tensor_more
 from oneflow.framework.dtype import DTYPES, is_floating_point
 from oneflow.framework.tensor_str import tensor_repr
 from oneflow.framework.type_tensor import dtype_of_type
@@ -368,6 +368,7 @@ def register_methods() -> None:
         "cuda": cuda, "type_as": type_as, "type": type_,
         "new_tensor": new_tensor, "copy_": copy_,
         "is_floating_point": is_floating_point, "norm": norms.norm,
+        "quantile": quantiles.quantile,
         "is_nonzero": is_nonzero, "allclose": comparison.allclose, "equal": comparison.equal,
     }  # fmt: skip
     for maker in (creation.empty, creation.full, creation.ones, creation.zeros):
