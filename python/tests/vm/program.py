@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,7 +155,23 @@ def from_text(text: str) -> Program:
     return [Statement(*row) for row in ast.literal_eval(text)]
 
 
-def without_orphans(program: Iterable[Statement], given: Iterable[str] = ()) -> Program:
+class Line(Protocol):
+    """What is known of a line of any kind of program."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def outs(self) -> tuple[str, ...]: ...
+
+    @property
+    def ins(self) -> tuple[str, ...]: ...
+
+
+AnyLine = TypeVar("AnyLine", bound=Line)
+
+
+def without_orphans(program: Iterable[AnyLine], given: Iterable[str] = ()) -> list[AnyLine]:
     """The statements whose operands exist at their place."""
     known = set(given)
     kept = []

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.vm.program import Program, without_orphans
+from tests.vm.program import AnyLine, without_orphans
 
 
 def shrink(
-    program: Program,
-    fails: Callable[[Program], bool],
+    program: list[AnyLine],
+    fails: Callable[[list[AnyLine]], bool],
     given: tuple[str, ...] = (),
     tries: int = 400,
-) -> Program:
+) -> list[AnyLine]:
     """A part of the program that fails too, and from which little more can be taken.
 
     Args:
