@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support import raises, same
+import pytest
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -105,3 +106,17 @@ def test_an_error_in_the_second_call_is_raised() -> None:
         out.backward()
     with raises(TypeError, "checkpoint", "int"):
         checkpoint(1)
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkpoint that keeps everything, or that forgets the random numbers."""
+    right = checkpoint
+    here = globals()
+    monkeypatch.setitem(here, "checkpoint", lambda function, *args: function(*args))
+    must_fail(test_gradients_of_arguments_and_of_what_the_function_closes_over)
+
+    def forgets(function: Any, *args: Any, **keywords: Any) -> Any:
+        return right(function, *args, **{**keywords, "preserve_rng_state": False})
+
+    monkeypatch.setitem(here, "checkpoint", forgets)
+    must_fail(test_random_numbers_are_drawn_again)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support import must_fail
 
 from oneflow.utils.data import (
     DataLoader,
@@ -140,3 +141,9 @@ def test_an_epoch_has_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
         DistributedSampler(range(8), 2)
     with pytest.raises(ValueError, match="num_replicas as an int above 0"):
         DistributedSampler(range(8), 0, 0)
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every process gets the share of the first."""
+    monkeypatch.setattr(DistributedSampler, "__iter__", lambda self: iter(range(len(self))))
+    must_fail(test_shares, 8, 2, False, False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -145,3 +145,11 @@ def test_what_is_refused() -> None:
     unused = flow.to_dlpack(flow.ones(2))
     del unused
     gc.collect()
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import that copies."""
+    right = flow.from_dlpack
+    monkeypatch.setattr(flow, "from_dlpack", lambda x: right(x).clone())
+    must_fail(test_memory_is_shared_both_ways, "float32")
+    must_fail(test_bfloat16_comes_back)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -217,3 +217,9 @@ def test_an_index_of_another_type() -> None:
     for index in (0.0, "a", 1j):
         with raises(IndexError, "getitem", "as indices, got " + type(index).__name__):
             x[index]
+
+
+def test_control() -> None:
+    """Another place is read, and written, than numpy's."""
+    must_fail(check, [1, 0], [0, 1])
+    must_fail(check, (slice(None), 2), (slice(None), 1))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same, values
+from tests.support import must_fail, raises, same, values
 
 import oneflow as flow
 from oneflow import nn
@@ -131,3 +131,15 @@ BAD: list[tuple[Any, Any, str]] = [
 def test_bad_input_is_a_clear_error(wrong: Any, kind: Any, message: str) -> None:
     with raises(kind, message):
         wrong()
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dropout that does not make up for what it drops; channels that are dropped in part."""
+
+    def wrong(self: Any, x: Any) -> Any:
+        return x * (flow.rand(*x.shape) > self.p).to(x.dtype)
+
+    monkeypatch.setattr(nn.Dropout, "forward", wrong)
+    must_fail(test_dropout_drops_the_part_it_should)
+    monkeypatch.setattr(nn.Dropout2d, "forward", lambda self, x: wrong(self, x) * 2)
+    must_fail(test_dropout_of_channels, 2)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -145,3 +145,11 @@ def test_an_array_of_bfloat16_is_float32() -> None:
     assert np.asarray(x, np.float64).dtype == np.float64
     x.requires_grad_()
     assert (x * 2).numpy()[0].tolist() == [3.0, -4.0]
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Operands that change places, and memory that is written though it is read-only."""
+    monkeypatch.setattr(flow.Tensor, "__rsub__", lambda x, other: x - other)
+    must_fail(test_a_numpy_number_on_either_side, "float32")
+    monkeypatch.setattr(flow, "arange", lambda n: flow.zeros(n, dtype=flow.int64))
+    must_fail(test_a_view_outlives_its_tensor)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, same, values
+from tests.support import must_fail, raises, same, values
 
 import oneflow as flow
 from oneflow import nn
@@ -225,3 +225,15 @@ def test_wrong_arguments() -> None:
         R.pack_padded_sequence(flow.ones(3, 2), [1, 3])
     with raises(ValueError, r"total_length"):
         R.pad_packed_sequence(R.pack_sequence([flow.ones(3)]), total_length=2)
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An LSTM that gives its steps in the wrong order."""
+    right = nn.LSTM.forward
+
+    def wrong(self: Any, *args: Any) -> Any:
+        output, states = right(self, *args)
+        return output.flip([0]), states
+
+    monkeypatch.setattr(nn.LSTM, "forward", wrong)
+    must_fail(test_lstm_by_hand, True, 0)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.support import same
+from tests.support import must_fail, same
 
 import oneflow as flow
 
@@ -134,3 +134,19 @@ def test_a_negative_item_past_the_end() -> None:
     assert get(flow.arange(3), -1).item() == 2
     with pytest.raises(IndexError):
         get(flow.arange(3), -5)
+
+
+def test_control() -> None:
+    """A gradient that is another each time it is asked for."""
+
+    class Forgetful:
+        @property
+        def grad(self) -> Any:
+            return flow.full((3,), 2.0)
+
+    here = globals()
+    made, here["leaf_with_grad"] = here["leaf_with_grad"], Forgetful
+    try:
+        must_fail(test_a_destructor_asks_for_the_tensor_that_dies)
+    finally:
+        here["leaf_with_grad"] = made

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import Any
 
-from tests.support import raises, same
+import pytest
+from tests.support import must_fail, raises, same
 
 import oneflow as flow
 
@@ -84,3 +86,9 @@ def test_errors_of_hooks() -> None:
         pass
     with raises(RuntimeError, "entered"):
         flow._oneflow_internal.pop_saved_tensors_hooks()
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks that are entered and never asked."""
+    monkeypatch.setitem(globals(), "hooks", lambda pack, unpack: contextlib.nullcontext())
+    must_fail(test_what_is_saved_goes_through_the_hooks)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.formats.samples import write_folder
+from tests.support import must_fail
 
 import oneflow as flow
 
@@ -133,3 +134,13 @@ def test_ranks() -> None:
     for call in (lambda: flow.save(1, "x", 3), lambda: flow.load("x", 3)):
         with pytest.raises(ValueError, match="there is one, 0; got 3"):
             call()
+
+
+def test_control(tmp_path: Path) -> None:
+    """One bit of one tensor's file is another."""
+    root = write_folder(tmp_path)
+    weight = next(path for path in root.glob("*/out") if path.stat().st_size == 24)
+    data = bytearray(weight.read_bytes())
+    data[5] ^= 1
+    weight.write_bytes(data)
+    must_fail(check, flow.load(root))

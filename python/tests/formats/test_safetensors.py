@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import must_fail
 
 import oneflow as flow
 
@@ -124,3 +125,15 @@ def test_only_named_tensors_are_written(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(TypeError, match="strings to strings"):
         flow.save({}, tmp_path / "x.safetensors", metadata={"a": wrong})
     assert not list(tmp_path.iterdir())
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader that takes columns for rows."""
+    right = flow.load
+
+    def wrong(file: Any) -> Any:
+        turned = {n: t.t().reshape(t.shape) if t.ndim == 2 else t for n, t in right(file).items()}
+        return turned
+
+    monkeypatch.setattr(flow, "load", wrong)
+    must_fail(test_every_dtype_is_read)

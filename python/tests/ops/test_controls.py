@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.ops.checker import check_forward, check_gradient, function_of
+from tests.ops import test_bad_input
+from tests.ops.checker import check_forward, check_gradient, check_inplace, function_of
 from tests.ops.samples import samples, table
 
 import oneflow as flow
@@ -63,3 +64,31 @@ def test_a_wrong_gradient_is_noticed(wrong: Any) -> None:
         for sample in samples(row, "float64"):
             if not sample.large and sample.finite:
                 check_gradient(row, sample, wrong)
+
+
+def test_a_missing_error_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An op that takes what it should not; one whose error does not say which op it is."""
+    row = row_called("matmul")
+    monkeypatch.setattr(flow._C, "matmul", lambda *x, **y: flow.ones(1))
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_bad_input.test_bad_inputs_of_the_row(row, 0)
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        test_bad_input.test_a_string_is_no_tensor(row)
+
+    def nameless(*args: Any, **keywords: Any) -> Any:
+        raise TypeError("bad argument")
+
+    monkeypatch.setattr(flow._C, "matmul", nameless)
+    with pytest.raises(AssertionError):
+        test_bad_input.test_unknown_keyword_and_missing_argument(row)
+
+
+def test_a_wrong_update_in_place_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that gives a new tensor, and one that adds twice."""
+    row = row_called("add")
+    right = flow._C.add_
+    for wrong in (flow._C.add, lambda x, y, **more: right(right(x, y, **more), y)):
+        monkeypatch.setattr(flow._C, "add_", wrong)
+        with pytest.raises(AssertionError):
+            for sample in samples(row, "float32"):
+                check_inplace(row, sample)

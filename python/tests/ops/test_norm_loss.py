@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.ops.reference_loss import ctc_loss
 from tests.ops.reference_norm import embedding_renorm
+from tests.support import must_fail
 
 import oneflow as flow
 
@@ -288,3 +289,20 @@ def test_running_statistics_of_several_processes_are_those_of_all_their_data() -
     )
     np.testing.assert_allclose(mean.numpy(), 0.5 * x.mean(0))
     np.testing.assert_allclose(var.numpy(), 0.5 + 0.5 * x.var(0, ddof=1))
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A norm of sums of squares, which loses the digits of numbers far from zero; statistics that
+    do not move."""
+    right = _C.normalization
+
+    def careless(x: flow.Tensor, *args: Any, **keywords: Any) -> flow.Tensor:
+        if args:
+            return right(x, args[0].clone(), args[1].clone(), *args[2:], **keywords)
+        axes = [d for d in range(x.ndim) if d != 1]
+        mean, square = x.mean(axes, True), (x * x).mean(axes, True)
+        return (x - mean) / (square - mean * mean).sqrt()
+
+    monkeypatch.setattr(_C, "normalization", careless)
+    must_fail(test_batch_norm_of_numbers_far_from_zero, (40, 3, 7))
+    must_fail(test_batch_norm_moves_running_statistics_in_place, (6, 3))

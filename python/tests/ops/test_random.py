@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support import must_fail
 
 import oneflow as flow
 
@@ -48,3 +49,16 @@ def test_in_place_draws() -> None:
     assert abs(float(np.mean(x.numpy())) - 3) < 0.02
     assert x.uniform_(-2.0, -1.0, generator=generator(2)) is x
     assert x.numpy().min() >= -2 and x.numpy().max() < -1
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draws that ask another generator; that begin anew each time."""
+    right = flow._C.randn
+    monkeypatch.setattr(flow._C, "randn", lambda *size, generator: right(*size))
+    must_fail(test_same_seed_same_numbers, "randn")
+
+    def again(*size: int, generator: flow.Generator) -> flow.Tensor:
+        return right(*size, generator=generator.manual_seed(1))
+
+    monkeypatch.setattr(flow._C, "randn", again)
+    must_fail(test_draws_follow_each_other, "randn")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import must_fail
 from tests.test_utils import standin
 
 from oneflow.test_utils.automated_test_util import generators as gen
@@ -89,3 +90,9 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert gen.gpu_device().value() == "cuda"
     monkeypatch.delenv("ONEFLOW_TEST_CPU_ONLY")
     assert {gen.random_device().eval() for _ in range(50)} == {"cpu", "cuda"}
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A generator that draws anew each time."""
+    monkeypatch.setattr(gen.generator, "value", lambda self: self._calc_value())
+    must_fail(test_a_value_is_drawn_once)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support import must_fail
 
 import oneflow as flow
 from oneflow.test_utils import test_util
@@ -98,3 +99,13 @@ def test_indices() -> None:
     assert test_util.type_name_to_flow_type["double"] == flow.float64
     assert test_util.type_name_to_np_type["double"] is np.float64
     assert repr(test_util.Args([1])) == "flow_args=[1] tf_args=[1]"
+
+
+def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decorator that skips nothing; indices that count from the wrong end."""
+    monkeypatch.setattr(flow.unittest, "skip_unless_1n1d", lambda: lambda method: method)
+    must_fail(test_tests_are_skipped_by_hosts_and_devices, monkeypatch, 1, 1, "skip_unless_1n1d")
+    right = test_util.Index2Coordinate
+    monkeypatch.setattr(test_util, "Index2Coordinate", lambda i, shape: right(i, shape)[::-1])
+    with pytest.raises((AssertionError, ValueError)):
+        test_indices()
