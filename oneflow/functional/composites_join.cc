@@ -292,6 +292,10 @@ Maybe<TensorTuple> Meshgrid(const TensorTuple& tensors, const std::string& index
       return RuntimeError("[meshgrid] expects at most {} vectors, got {} tensors, one of shape {}",
                           kMaxDims, tensors.size(), tensor->shape());
     }
+    if (tensor->dtype() != tensors[0]->dtype()) {
+      return RuntimeError("[meshgrid] expects vectors of one dtype, got {} and {}",
+                          DataTypeName(tensors[0]->dtype()), DataTypeName(tensor->dtype()));
+    }
     shape.PushBack(tensor->Count());
   }
   TensorTuple out;

@@ -13,8 +13,8 @@ Maybe<void> SetShape(const InferContext& context, const IntList& shape, TensorMe
 
 Maybe<void> CheckFloatingOutput(const InferContext& context, const TensorMeta& output) {
   if (!IsFloating(output.dtype)) {
-    return RuntimeError("[{}] expects a floating dtype, got {}", context.op,
-                        DataTypeName(output.dtype));
+    return NotImplementedError("[{}] expects a floating dtype, got {}", context.op,
+                               DataTypeName(output.dtype));
   }
   return Ok();
 }

@@ -69,6 +69,8 @@ def test_placements_and_sbps_are_values() -> None:
         (lambda: loose.set_default_tensor_type(flow.LongTensor), TypeError, "floating"),
         (lambda: flow.broadcast_shapes((2,), (3,)), RuntimeError, "broadcast"),
         (lambda: flow.hann_window(-1), RuntimeError, "at least 0"),
+        (lambda: flow.hann_window(3, dtype=flow.int64), RuntimeError, "floating"),
+        (lambda: flow.meshgrid(flow.ones(2), loose.arange(2)), RuntimeError, "one dtype"),
         (lambda: "a" in flow.ones(1), TypeError, "tensor or a number"),
     ],
 )

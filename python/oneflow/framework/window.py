@@ -8,6 +8,7 @@ import numpy as np
 
 from oneflow import _oneflow_internal
 from oneflow.framework.creation import placed, sizes_of
+from oneflow.framework.dtype import is_floating_point
 
 
 def _cosines(
@@ -22,8 +23,12 @@ def _cosines(
     return sum(w * np.cos(2 * np.pi * k * turns) for k, w in enumerate(weights)) + np.zeros(count)
 
 
-def _window(values: np.ndarray[Any, Any], dtype: Any, device: Any, rest: tuple[Any, ...]) -> Any:
+def _window(
+    caller: str, values: np.ndarray[Any, Any], dtype: Any, device: Any, rest: tuple[Any, ...]
+) -> Any:
     dtype = _oneflow_internal.get_default_dtype() if dtype is None else dtype
+    if not is_floating_point(dtype):
+        raise RuntimeError(f"[{caller}] expects a floating dtype, got {dtype}")
     return placed(_oneflow_internal.tensor(values, dtype=dtype, device=device), *rest)
 
 
@@ -48,7 +53,7 @@ def hann_window(
         Tensor (window_length,), of the default dtype unless `dtype` says otherwise
 
     Raises:
-        RuntimeError: the length is negative.
+        RuntimeError: the length is negative, or `dtype` is no floating-point dtype.
 
     Example:
         >>> import oneflow as flow
@@ -56,7 +61,7 @@ def hann_window(
         tensor([0.0000, 0.5000, 1.0000, 0.5000], dtype=oneflow.float32)
     """
     values = _cosines("hann_window", window_length, periodic, (0.5, -0.5))
-    return _window(values, dtype, device, (requires_grad, placement, sbp))
+    return _window("hann_window", values, dtype, device, (requires_grad, placement, sbp))
 
 
 def hamming_window(
@@ -77,7 +82,7 @@ def hamming_window(
         tensor([0.0800, 1.0000], dtype=oneflow.float32)
     """
     values = _cosines("hamming_window", window_length, periodic, (alpha, -beta))
-    return _window(values, dtype, device, (requires_grad, None, None))
+    return _window("hamming_window", values, dtype, device, (requires_grad, None, None))
 
 
 def blackman_window(
@@ -96,4 +101,4 @@ def blackman_window(
         1.0
     """
     values = _cosines("blackman_window", window_length, periodic, (0.42, -0.5, 0.08))
-    return _window(values, dtype, device, (requires_grad, None, None))
+    return _window("blackman_window", values, dtype, device, (requires_grad, None, None))

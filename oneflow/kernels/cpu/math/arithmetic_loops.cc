@@ -359,6 +359,7 @@ constexpr MathTable MakeTable() {
   FillNumbers<1, AbsFormula>(&t, MathOp::kAbs);
   FillNumbers<1, NegFormula>(&t, MathOp::kNeg);
   FillNumbers<1, SignFormula>(&t, MathOp::kSign);
+  FillBool<1, SignFormula>(&t, MathOp::kSign);
   FillNumbers<1, SquareFormula>(&t, MathOp::kSquare);
   FillIntegers<1, BitwiseNotFormula>(&t, MathOp::kBitwiseNot);
   FillBool<1, BoolNotFormula>(&t, MathOp::kBitwiseNot);
