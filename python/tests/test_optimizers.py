@@ -11,7 +11,7 @@ import pytest
 from tests.support import must_fail, raises, same, values
 
 import oneflow as flow
-from oneflow import nn, optim
+from oneflow import nn, one_embedding, optim
 
 Array = np.ndarray[Any, Any]
 STEPS = 20
@@ -73,6 +73,16 @@ def rmsprop(p: Array, s: dict[str, Array], g: Array, t: int, o: Any) -> Array:
     return p - s["d"]
 
 
+def ftrl(p: Array, s: dict[str, Array], g: Array, t: int, o: Any) -> Array:
+    power, lr, edge = o["lr_power"], o["lr"], o.get("lambda1", 0.0)
+    g = g + o.get("weight_decay", 0.0) * p
+    before = s.get("n", np.full(p.shape, o.get("initial_accumulator_value", 0.1)))
+    s["n"] = before + g * g
+    s["z"] = s.get("z", 0) + g - (s["n"] ** power - before**power) / lr * p
+    scale = (o.get("beta", 0.0) + s["n"] ** power) / lr + o.get("lambda2", 0.0)
+    return np.where(np.abs(s["z"]) < edge, 0.0, (np.sign(s["z"]) * edge - s["z"]) / scale)
+
+
 def sgd(p: Array, s: dict[str, Array], g: Array, t: int, o: Any) -> Array:
     g = g + o.get("weight_decay", 0.0) * p
     momentum = o.get("momentum", 0.0)
@@ -101,6 +111,20 @@ CASES: list[tuple[Any, Any, dict[str, Any]]] = [
         adagrad,
         {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1, "initial_accumulator_value": 2.0},
     ),
+    (one_embedding.Ftrl, ftrl, {"lr": 0.1, "lr_power": 0.5, "beta": 1.0}),
+    (
+        one_embedding.Ftrl,
+        ftrl,
+        {
+            "lr": 0.5,
+            "lr_power": -0.5,
+            "weight_decay": 0.1,
+            "initial_accumulator_value": 0.5,
+            "lambda1": 0.5,
+            "lambda2": 0.1,
+            "beta": 1.0,
+        },
+    ),  # fmt: skip
     (optim.Adadelta, adadelta, {"lr": 1.0}),
     (optim.Adadelta, adadelta, {"lr": 0.5, "rho": 0.5, "weight_decay": 0.1, "maximize": True}),
     (optim.RMSprop, rmsprop, {"lr": 0.01}),
@@ -278,6 +302,7 @@ BAD: list[tuple[Any, Any, str]] = [
     (lambda p: optim.LAMB(p, amsgrad=True), RuntimeError, "expects amsgrad=False"),
     (lambda p: optim.LAMB(p, weight_decay=-1), ValueError, "weight_decay of at least 0"),
     (lambda p: optim.Adagrad(p, lr_decay=-1), ValueError, "lr_decay of at least 0"),
+    (lambda p: one_embedding.Ftrl(p, lambda1=-1), ValueError, "lambda1 of at least 0"),
     (lambda p: optim.Adadelta(p, rho=1.5), ValueError, "rho from 0 to 1, got 1.5"),
     (lambda p: optim.RMSprop(p, momentum=-1), ValueError, "momentum of at least 0"),
 ]

@@ -10,8 +10,9 @@ MODULES = {
     name: f"oneflow.{name}"
     for name in (
         "amp", "asyncs", "autograd", "comm", "cpu", "cuda", "distributed", "distributions", "env",
-        "framework", "hub", "jit", "linalg", "mock_torch", "multiprocessing", "nn", "optim", "sbp",
-        "special", "sysconfig", "test_utils", "unittest", "utils", "version",
+        "framework", "hub", "jit", "linalg", "mock_torch", "multiprocessing", "nn",
+        "one_embedding", "optim", "sbp", "special", "sysconfig", "test_utils", "unittest", "utils",
+        "version",
     )
 } | {"env_util": "oneflow.framework.env_util"}  # fmt: skip
 
