@@ -34,7 +34,9 @@ Maybe<TensorPtr> RootGradient(const TensorPtr& root, const TensorPtr& given) {
                           "got shape {}",
                           root->shape());
     }
-    return GetGradientOps().ones_like(root);
+    TensorPtr ones = JUST(GetGradientOps().ones_like(root));
+    ones->set_global(root->global());
+    return ones;
   }
   if (given->shape() != root->shape()) {
     return RuntimeError("[backward] expects a gradient of shape {} and dtype {}, got {} and {}",

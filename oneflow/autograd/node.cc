@@ -105,6 +105,11 @@ Maybe<void> AccumulateGrad::Apply(const TensorTuple& dys, TensorTuple* dxs) {
     JUST(gradient_ops.add_in_place(before, dy));
     return Ok();
   }
+  // What a formula made of shapes alone does not know of placements.
+  if (leaf->global() != nullptr) {
+    if (after->global() == nullptr && after->ref_count() > 1) { after = after->Alias(); }
+    after->set_global(leaf->global());
+  }
   leaf->autograd()->grad = std::move(after);
   return Ok();
 }

@@ -8,6 +8,7 @@
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/common/inline_array.h"
 #include "oneflow/functional/autocast.h"
+#include "oneflow/functional/global_results.h"
 #include "oneflow/functional/graph_trace.h"
 #include "oneflow/functional/view_change_node.h"
 #include "oneflow/op/rules.h"
@@ -32,6 +33,7 @@ struct Operands {
   InlineArray<const TensorMeta*, kInline> metas;
   Device device;
   DataType dtype;
+  bool global = false;  // is any of them?
 
   // Replaces operand i; the caller's array stays as it is.
   void Replace(int i, TensorPtr tensor) {
@@ -52,6 +54,7 @@ Maybe<void> Collect(const OpDef& def, const DispatchOptions& options, Operands* 
     const Tensor* t = o->tensors[i].get();
     if (t == nullptr) { continue; }
     if (records) { FollowBase(o->tensors[i]); }
+    o->global = o->global || t->global() != nullptr;
     if (first == nullptr) {
       first = t;
       o->device = t->device();
@@ -470,6 +473,9 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
     }
   } else {
     JUST(RunKernelOp(def, o, attrs, metas.data(), options.generator, outputs));
+  }
+  if (__builtin_expect(o.global, 0)) {
+    JUST(MakeResultsGlobal(def, o.tensors, o.count, attrs, outputs));
   }
   if (NeedsNode(op, o.tensors, o.count)) {
     const auto node = MakeIntrusive<OpNode>(&op, o.tensors, o.count, attrs);

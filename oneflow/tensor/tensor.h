@@ -16,6 +16,7 @@
 #include "oneflow/common/maybe.h"
 #include "oneflow/core/tensor_meta.h"
 #include "oneflow/tensor/autograd_meta.h"
+#include "oneflow/tensor/global_meta.h"
 #include "oneflow/vm/storage.h"
 
 namespace oneflow {
@@ -46,12 +47,21 @@ class Tensor : public RefCounted<Tensor> {
   }
 
   // Another tensor over the same storage, without history.
-  TensorPtr Alias() const { return MakeIntrusive<Tensor>(storage_, meta_); }
+  TensorPtr Alias() const {
+    TensorPtr alias = MakeIntrusive<Tensor>(storage_, meta_);
+    if (global_ != nullptr) { alias->global_ = global_; }
+    return alias;
+  }
   // `x.data = y`: this tensor becomes a handle over y's storage and meta.
   void SetData(const Tensor& other) {
     storage_ = other.storage_;
     meta_ = other.meta_;
+    global_ = other.global_;
   }
+
+  // nullptr for a local tensor. Results of ops on global tensors are global: functional/global_results.h.
+  const GlobalMetaPtr& global() const { return global_; }
+  void set_global(GlobalMetaPtr global) { global_ = std::move(global); }
 
   // Autograd (see autograd_meta.h). autograd() is nullptr for a tensor that never took part.
   AutogradMeta* autograd() const { return autograd_.get(); }
@@ -72,6 +82,7 @@ class Tensor : public RefCounted<Tensor> {
   StorageRef storage_;
   TensorMeta meta_;
   std::unique_ptr<AutogradMeta> autograd_;
+  GlobalMetaPtr global_;
   void* host_object_ = nullptr;
 };
 

@@ -139,13 +139,15 @@ def _run(name: str, overloads: list[tuple[Row, bool]]) -> str:
     lines.append("  switch (parser.Match(self, args, nargs, kwnames)) {")
     for i, (row, inplace) in enumerate(overloads):
         lines.append(f"    case {i}:")
-        lines.append(f"      return WrapResult({_cpp_call(row, inplace)}{_names(name, i, row)});")
+        lines.append(
+            f"      return parser.Finish({_cpp_call(row, inplace)}{_names(name, i, row)});"
+        )
     lines += ["    default:", "      return nullptr;", "  }", "}", ""]
     return "\n".join(lines)
 
 
 def _names(name: str, index: int, row: Row) -> str:
-    """The further argument of WrapResult where results have names."""
+    """The further argument of Finish where results have names."""
     return f", &names_{name}_{index}" if row.signature.result_names else ""
 
 

@@ -9,6 +9,7 @@
 #include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/functional/global_results.h"
 
 namespace oneflow {
 
@@ -348,7 +349,13 @@ T Settled(const std::optional<T>& value, T otherwise) {
 
 }  // namespace
 
-const TensorPtr& ArgParser::Tensor(int i) { return TensorValue(slots_[i]); }
+const TensorPtr& ArgParser::Tensor(int i) {
+  const TensorPtr& tensor = TensorValue(slots_[i]);
+  if (__builtin_expect(tensor->global() != nullptr, 0) && global_ == nullptr) {
+    global_ = tensor.get();
+  }
+  return tensor;
+}
 
 TensorPtr ArgParser::OptionalTensor(int i) { return Given(i) ? Tensor(i) : TensorPtr(); }
 
@@ -362,6 +369,7 @@ TensorTuple ArgParser::TensorList(int i) {
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots_[i]);
   for (Py_ssize_t k = 0; k < n; ++k) {
     list.push_back(TensorValue(PySequence_Fast_GET_ITEM(slots_[i], k)));
+    if (global_ == nullptr && list.back()->global() != nullptr) { global_ = list.back().get(); }
   }
   return list;
 }
@@ -531,6 +539,30 @@ PyObject* WrapResult(Maybe<void>&& result) {
   if (PyErr_Occurred() != nullptr) { return nullptr; }
   PY_JUST_OP(std::move(result));
   Py_RETURN_NONE;
+}
+
+namespace {
+
+// What somebody else holds too is no result of this call: an argument that is handed back.
+void MakeGlobalIfNew(const TensorPtr& tensor, const Tensor& like) {
+  if (tensor == nullptr || tensor->global() != nullptr || tensor->ref_count() != 1) { return; }
+  MakeGlobalLike(tensor, like);
+}
+
+}  // namespace
+
+void MakeResultGlobal(const Maybe<TensorPtr>& result, const Tensor& like) {
+  if (result.ok()) { MakeGlobalIfNew(result.value(), like); }
+}
+
+void MakeResultGlobal(const Maybe<TensorTuple>& result, const Tensor& like) {
+  if (!result.ok()) { return; }
+  for (const TensorPtr& tensor : result.value()) { MakeGlobalIfNew(tensor, like); }
+}
+
+void MakeResultGlobal(const Maybe<TensorChoice>& result, const Tensor& like) {
+  if (!result.ok()) { return; }
+  for (const TensorPtr& tensor : result.value().tensors) { MakeGlobalIfNew(tensor, like); }
 }
 
 }  // namespace oneflow

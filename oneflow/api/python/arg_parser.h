@@ -104,6 +104,11 @@ class ArgParser {
   std::string String(int i, const char* default_value);
   std::optional<std::string> OptionalString(int i);
 
+  // WrapResult (below) of this call's result. Where an argument was a global tensor, so are results
+  // that were made of its shape alone.
+  template <typename Result, typename... Names>
+  PyObject* Finish(Maybe<Result>&& result, Names... names);
+
  private:
   bool Bind(const Signature& signature, PyObject* self, PyObject* const* args, Py_ssize_t nargs,
             PyObject* kwnames, std::string* why);
@@ -116,6 +121,7 @@ class ArgParser {
   int count_;
   bool tensors_as_numbers_ = false;
   const Signature* bound_ = nullptr;
+  const oneflow::Tensor* global_ = nullptr;  // the first argument that is a global tensor
   PyObject* slots_[kMaxParams];
   PyObject* const* varargs_ = nullptr;
   int num_varargs_ = 0;
@@ -142,6 +148,17 @@ struct ResultNames {
   PyTypeObject* type = nullptr;
 };
 PyObject* WrapResult(Maybe<TensorTuple>&& result, ResultNames* names);
+
+void MakeResultGlobal(const Maybe<TensorPtr>& result, const Tensor& like);
+void MakeResultGlobal(const Maybe<TensorTuple>& result, const Tensor& like);
+void MakeResultGlobal(const Maybe<TensorChoice>& result, const Tensor& like);
+inline void MakeResultGlobal(const Maybe<void>&, const Tensor&) {}
+
+template <typename Result, typename... Names>
+PyObject* ArgParser::Finish(Maybe<Result>&& result, Names... names) {
+  if (__builtin_expect(global_ != nullptr, 0)) { MakeResultGlobal(result, *global_); }
+  return WrapResult(std::move(result), names...);
+}
 
 }  // namespace oneflow
 

@@ -58,6 +58,12 @@ PyObject* GetGradFn(PyObject* self, void*);
 PyObject* GetData(PyObject* self, void*);
 int SetData(PyObject* self, PyObject* value, void*);
 
+// py_global.cc: what global tensors have.
+PyObject* GetIsGlobal(PyObject* self, void*);
+PyObject* GetIsLocal(PyObject* self, void*);
+PyObject* GetGlobal(PyObject* self, void*);
+int SetGlobal(PyObject* self, PyObject* value, void*);
+
 // py_function.cc: the base of autograd.Function.
 bool InitFunction(PyObject* module);
 

@@ -53,6 +53,20 @@ def placed(tensor: Any, requires_grad: bool, placement: Any, sbp: Any) -> Any:
     return tensor
 
 
+def beside(other: Any, placement: Any, sbp: Any) -> tuple[Any, Any]:
+    """(placement, sbp), those of `other` where not given: (None, None) where it is local.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.framework.creation import beside
+        >>> beside(flow.ones(1), None, None)
+        (None, None)
+    """
+    if placement is None and other.is_global:
+        return other.placement, other.sbp if sbp is None else sbp
+    return placement, sbp
+
+
 def empty(
     *size: Any,
     dtype: Any = None,
@@ -200,7 +214,8 @@ def empty_like(
         oneflow.int64
     """
     size, dtype, device = like("empty_like", other, dtype, device)
-    return placed(_C.empty(size, dtype=dtype, device=device), requires_grad, placement, sbp)
+    made = _C.empty(size, dtype=dtype, device=device)
+    return placed(made, requires_grad, *beside(other, placement, sbp))
 
 
 def full_like(
@@ -221,7 +236,7 @@ def full_like(
     """
     _, dtype, device = like("full_like", other, dtype, device)
     made = _C.full_like(other, fill_value, dtype=dtype, device=device)
-    return placed(made, requires_grad, placement, sbp)
+    return placed(made, requires_grad, *beside(other, placement, sbp))
 
 
 def zeros_like(
@@ -290,7 +305,8 @@ def new_empty(
     """
     sizes = _new("new_empty", x, size)
     _, dtype, device = like("new_empty", x, dtype, device)
-    return placed(_C.empty(sizes, dtype=dtype, device=device), requires_grad, placement, sbp)
+    made = _C.empty(sizes, dtype=dtype, device=device)
+    return placed(made, requires_grad, *beside(x, placement, sbp))
 
 
 def new_full(
@@ -312,6 +328,7 @@ def new_full(
     """
     sizes = _new("new_full", x, size)
     _, dtype, device = like("new_full", x, dtype, device)
+    placement, sbp = beside(x, placement, sbp)
     return full(sizes, fill_value, dtype=dtype, device=device, requires_grad=requires_grad,
                 placement=placement, sbp=sbp)  # fmt: skip
 
@@ -334,7 +351,8 @@ def new_ones(
     """
     sizes = _new("new_ones", x, size)
     _, dtype, device = like("new_ones", x, dtype, device)
-    return placed(_C.ones(sizes, dtype=dtype, device=device), requires_grad, placement, sbp)
+    made = _C.ones(sizes, dtype=dtype, device=device)
+    return placed(made, requires_grad, *beside(x, placement, sbp))
 
 
 def new_zeros(
@@ -355,7 +373,8 @@ def new_zeros(
     """
     sizes = _new("new_zeros", x, size)
     _, dtype, device = like("new_zeros", x, dtype, device)
-    return placed(_C.zeros(sizes, dtype=dtype, device=device), requires_grad, placement, sbp)
+    made = _C.zeros(sizes, dtype=dtype, device=device)
+    return placed(made, requires_grad, *beside(x, placement, sbp))
 
 
 def zero_(input: Any) -> Any:

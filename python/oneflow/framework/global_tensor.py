@@ -1,18 +1,23 @@
 """Global tensors: one tensor over the ranks of a placement.
 
 With the one rank that a process knows today, a global tensor is its local tensor, with a placement
-and an sbp beside it. What would need another rank raises NotImplementedError.
+and an sbp beside it. What would need another rank raises NotImplementedError. Results of ops on
+global tensors are global, and so are gradients.
 
     >>> import oneflow as flow
     >>> x = flow.ones(2, placement=flow.placement("cpu", ranks=[0]), sbp=flow.sbp.broadcast)
     >>> x.is_global, x.placement, x.sbp
     (True, oneflow.placement(type="cpu", ranks=[0]), (oneflow.sbp.broadcast,))
+    >>> (x + 1).sbp
+    (oneflow.sbp.broadcast,)
     >>> x.to_local().is_global
     False
 """
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -157,6 +162,9 @@ class sbp:
     def __hash__(self) -> int:
         return hash((self._kind, self._dim))
 
+    def _text(self) -> str:
+        return f"S({self._dim})" if self.is_split() else ("B" if self.is_broadcast() else "P")
+
     def __repr__(self) -> str:
         arguments = f"(dim={self._dim})" if self.is_split() else ""
         return f"oneflow.sbp.{self._kind}{arguments}"
@@ -240,19 +248,36 @@ def made_global(tensor: Any, where: Any, how: Any) -> Any:
 
 
 def _mark(tensor: Any, where: placement, how: tuple[sbp, ...]) -> Any:
-    tensor._placement, tensor._sbp = where, how
+    tensor._global = f"{where.type}:{where._ranks}", [one._text() for one in how]
     return tensor
 
 
-def is_global(tensor: Any) -> bool:
-    """Whether a tensor is global.
+@functools.lru_cache(maxsize=64)
+def _placement_of(text: str) -> placement:
+    type, _, ranks = text.partition(":")
+    return placement(type, json.loads(ranks))
+
+
+@functools.lru_cache(maxsize=64)
+def _sbp_of(text: str) -> sbp:
+    if text.startswith("S"):
+        return sbp("split", int(text[2:-1]))
+    return broadcast if text == "B" else partial_sum
+
+
+def place_of(tensor: Any) -> tuple[Any, Any]:
+    """(placement, sbp) of a global tensor, (None, None) of a local one.
 
     Example:
         >>> import oneflow as flow
-        >>> flow.ones(1).is_global
-        False
+        >>> from oneflow.framework.global_tensor import place_of
+        >>> place_of(flow.ones(1))
+        (None, None)
     """
-    return getattr(tensor, "_placement", None) is not None
+    if not tensor.is_global:
+        return None, None
+    where, how = tensor._global
+    return _placement_of(where), tuple(_sbp_of(one) for one in how)
 
 
 def to_global(
@@ -280,8 +305,9 @@ def to_global(
         >>> flow.ones(2).to_global(flow.placement("cpu", [0]), flow.sbp.split(0)).sbp
         (oneflow.sbp.split(dim=0),)
     """
-    where = placement if placement is not None else getattr(input, "_placement", None)
-    how = sbp if sbp is not None else getattr(input, "_sbp", None)
+    own_where, own_how = place_of(input)
+    where = placement if placement is not None else own_where
+    how = sbp if sbp is not None else own_how
     if where is None or how is None:
         raise ValueError(
             "[to_global] expects placement and sbp for a local tensor, got one or none"
@@ -304,9 +330,11 @@ def to_local(input: Any, copy: bool = False) -> Any:
         >>> flow.ones(1, placement=flow.placement.all("cpu"), sbp=flow.sbp.broadcast).to_local()
         tensor([1.], dtype=oneflow.float32)
     """
-    if not is_global(input):
+    if not input.is_global:
         raise RuntimeError(f"[to_local] expects a global tensor, got a local one {_shape(input)}")
-    return _C.copy(input) if copy else _C.view(input, tuple(input.shape))
+    local = _C.copy(input) if copy else _C.view(input, tuple(input.shape))
+    local._global = None
+    return local
 
 
 def local_to_global(
@@ -322,9 +350,9 @@ def local_to_global(
         >>> flow.local_to_global(flow.ones(1), flow.placement.all("cpu"), flow.sbp.broadcast).sbp
         (oneflow.sbp.broadcast,)
     """
-    if is_global(input):
+    if input.is_global:
         raise RuntimeError(
-            f"[local_to_global] expects a local tensor, got one on {input._placement}"
+            f"[local_to_global] expects a local tensor, got one on {input.placement}"
         )
     return to_global(input, placement, sbp, None, check_meta, copy)
 
@@ -343,7 +371,7 @@ def global_to_global(
         >>> flow.global_to_global(x, sbp=flow.sbp.split(0)).sbp
         (oneflow.sbp.split(dim=0),)
     """
-    if not is_global(input):
+    if not input.is_global:
         raise RuntimeError(f"[global_to_global] expects a global tensor, got {_shape(input)}")
     return to_global(input, placement, sbp, grad_sbp, True, copy)
 
@@ -359,7 +387,7 @@ def check_meta_consistency(input: Any) -> None:
         >>> x = flow.ones(1, placement=flow.placement.all("cpu"), sbp=flow.sbp.broadcast)
         >>> x.check_meta_consistency()
     """
-    if not is_global(input):
+    if not input.is_global:
         raise RuntimeError(f"[check_meta_consistency] expects a global tensor, got {_shape(input)}")
 
 
@@ -367,9 +395,9 @@ def _shape(tensor: Any) -> str:
     return f"{tensor.dtype} {tuple(tensor.shape)}"
 
 
-def _of_global(name: str) -> Any:
+def _of_global(name: str, index: int) -> Any:
     def get(self: Any) -> Any:
-        value = getattr(self, f"_{name}", None)
+        value = place_of(self)[index]
         if value is None:
             raise RuntimeError(f"[{name}] expects a global tensor, got a local one {_shape(self)}")
         return value
@@ -378,7 +406,7 @@ def _of_global(name: str) -> Any:
 
 
 def _global_id(self: Any) -> int:
-    if not is_global(self):
+    if not self.is_global:
         raise RuntimeError(f"[global_id] expects a global tensor, got a local one {_shape(self)}")
     return id(self)
 
@@ -405,10 +433,8 @@ def methods() -> dict[str, Any]:
         "local_to_global": local_to_global,
         "global_to_global": global_to_global,
         "check_meta_consistency": check_meta_consistency,
-        "is_global": property(is_global, doc="Whether the tensor is global."),
-        "is_local": property(lambda self: not is_global(self), doc="Whether it is local."),
-        "placement": _of_global("placement"),
-        "sbp": _of_global("sbp"),
+        "placement": _of_global("placement", 0),
+        "sbp": _of_global("sbp", 1),
         "global_id": property(_global_id, doc="A number that no other living tensor has."),
         "is_consistent": _removed("is_consistent", "is_global"),
         "to_consistent": _removed("to_consistent", "to_global"),

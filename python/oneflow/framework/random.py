@@ -10,7 +10,7 @@ from typing import Any
 
 from oneflow import _oneflow_internal
 from oneflow.framework._out import check_out
-from oneflow.framework.creation import like, placed, sizes_of
+from oneflow.framework.creation import beside, like, placed, sizes_of
 
 _C = _oneflow_internal._C
 
@@ -41,7 +41,7 @@ def rand(
         generator: an `oneflow.Generator`; default the default generator
 
     Raises:
-        TypeError: `dtype` is no floating-point dtype.
+        NotImplementedError: `dtype` is no floating-point dtype.
 
     Example:
         >>> import oneflow as flow
@@ -72,7 +72,7 @@ def randn(
         generator: an `oneflow.Generator`; default the default generator
 
     Raises:
-        TypeError: `dtype` is no floating-point dtype.
+        NotImplementedError: `dtype` is no floating-point dtype.
 
     Example:
         >>> import oneflow as flow
@@ -102,7 +102,7 @@ def rand_like(
     """
     size, dtype, device = like("rand_like", other, dtype, device)
     made = _C.rand(size, dtype=dtype, device=device, generator=generator)
-    return placed(made, requires_grad, None, None)
+    return placed(made, requires_grad, *beside(other, None, None))
 
 
 def randn_like(
@@ -123,7 +123,7 @@ def randn_like(
     """
     size, dtype, device = like("randn_like", other, dtype, device)
     made = _C.randn(size, dtype=dtype, device=device, generator=generator)
-    return placed(made, requires_grad, placement, sbp)
+    return placed(made, requires_grad, *beside(other, placement, sbp))
 
 
 def normal(

@@ -234,9 +234,14 @@ def new_tensor(
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device
     if placement is None:
-        placement, sbp = getattr(self, "_placement", None), sbp or getattr(self, "_sbp", None)
+        placement, sbp = _same_place(self, sbp)
     made = _oneflow_internal.tensor(data, dtype=dtype, device=device)
     return creation.placed(made, requires_grad, placement, sbp)
+
+
+def _same_place(tensor: Any, sbp: Any) -> tuple[Any, Any]:
+    where, own = global_tensor.place_of(tensor)
+    return where, own if sbp is None else sbp
 
 
 def _new(maker: Any) -> Any:
@@ -245,7 +250,7 @@ def _new(maker: Any) -> Any:
         if "size" in named:
             size = (named.pop("size"), *size)
         if placement is None:
-            placement, sbp = getattr(self, "_placement", None), sbp or getattr(self, "_sbp", None)
+            placement, sbp = _same_place(self, sbp)
         return maker(
             *size,
             dtype=self.dtype if dtype is None else dtype,
@@ -324,14 +329,18 @@ def reduce_(self: Any, protocol: Any = None) -> Any:
     # NumPy has no bfloat16.
     short = self.dtype == _oneflow_internal.bfloat16
     values = _C.copy(self.detach()) if not short else _C.cast(self.detach(), DTYPES["float32"])
-    parts = (type(self), values.numpy(), self.requires_grad, "bfloat16" if short else None)
+    dtype = "bfloat16" if short else None
+    parts = (type(self), values.numpy(), self.requires_grad, dtype, self._global)
     return (rebuild, parts, self.__dict__) if self.__dict__ else (rebuild, parts)
 
 
-def rebuild(cls: type, values: Any, requires_grad: bool, dtype: str | None = None) -> Any:
+def rebuild(
+    cls: type, values: Any, requires_grad: bool, dtype: str | None = None, place: Any = None
+) -> Any:
     """The tensor that `pickle` sent."""
     tensor = _oneflow_internal.tensor(values, dtype=None if dtype is None else DTYPES[dtype])
     tensor = tensor if cls is Tensor else cls(tensor)
+    tensor._global = place
     tensor.requires_grad = requires_grad
     return tensor
 

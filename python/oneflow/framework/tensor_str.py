@@ -89,9 +89,8 @@ def tensor_repr(tensor: Any) -> str:
     suffixes = ["lazy"] if lazy else []
     if lazy or (tensor.numel() == 0 and tensor.ndim > 1):
         suffixes.append(f"size={tuple(tensor.shape)}")
-    where = getattr(tensor, "_placement", None)
-    if where is not None:
-        suffixes.append(f"placement={where!r}")
+    if tensor.is_global:
+        suffixes.append(f"placement={tensor.placement!r}")
         suffixes.append(f"sbp={tensor.sbp!r}")
     elif tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")

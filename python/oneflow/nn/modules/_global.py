@@ -36,9 +36,8 @@ class GlobalState:
         """
         tensors = self._tensors()
         # All are made before the first is changed: some may be refused.
-        for tensor, made in zip(tensors, [_plain(t).to_global(placement, sbp) for t in tensors]):
+        for tensor, made in zip(tensors, [t.detach().to_global(placement, sbp) for t in tensors]):
             tensor.data = made
-            tensor._placement, tensor._sbp = made.placement, made.sbp
         return self
 
     def to_local(self: G) -> G:
@@ -57,9 +56,8 @@ class GlobalState:
             Linear(in_features=1, out_features=1, bias=True)
         """
         tensors = self._tensors()
-        for tensor, made in zip(tensors, [_plain(t).to_local() for t in tensors]):
+        for tensor, made in zip(tensors, [t.detach().to_local() for t in tensors]):
             tensor.data = made
-            tensor._placement = tensor._sbp = None
         return self
 
     def to_consistent(self, *args: Any, **kwargs: Any) -> Any:
@@ -78,11 +76,3 @@ class GlobalState:
             if tensor is not None
         }
         return list(found.values())
-
-
-def _plain(tensor: Any) -> Any:
-    """The tensor without a graph, but with its placement."""
-    plain = tensor.detach()
-    plain._placement = getattr(tensor, "_placement", None)
-    plain._sbp = getattr(tensor, "_sbp", None)
-    return plain

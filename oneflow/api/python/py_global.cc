@@ -1,0 +1,76 @@
+// What global tensors have beside local ones. Python's placement and sbp are classes of the package
+// (framework/global_tensor.py); here they are text.
+#include <string>
+#include <vector>
+
+#include "oneflow/api/python/errors.h"
+#include "oneflow/api/python/methods.h"
+#include "oneflow/api/python/py_ref.h"
+#include "oneflow/api/python/py_types.h"
+
+namespace oneflow {
+
+namespace {
+
+const GlobalMetaPtr& Global(PyObject* self) { return TensorValue(self)->global(); }
+
+Maybe<GlobalMetaPtr> Parse(const std::string& placement, const std::vector<std::string>& sbps) {
+  GlobalMeta meta{JUST(Placement::Parse(placement)), {}};
+  for (const std::string& sbp : sbps) { meta.sbps.push_back(JUST(Sbp::Parse(sbp))); }
+  if (meta.sbps.size() != static_cast<size_t>(meta.placement.grid().size())) {
+    return ValueError("[global] expects an sbp for each of {} dims of {}, got {}",
+                      meta.placement.grid().size(), placement, sbps.size());
+  }
+  return GlobalMetaPtr(std::make_shared<const GlobalMeta>(std::move(meta)));
+}
+
+// False, and a TypeError, for what is no list of strings.
+bool Strings(PyObject* list, std::vector<std::string>* strings) {
+  PyRef items = PyRef::Steal(PySequence_Fast(list, "[global] expects a sequence of sbps"));
+  if (!items) { return false; }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    const char* text = PyUnicode_AsUTF8(PySequence_Fast_GET_ITEM(items.get(), i));
+    if (text == nullptr) { return false; }
+    strings->emplace_back(text);
+  }
+  return true;
+}
+
+}  // namespace
+
+PyObject* GetIsGlobal(PyObject* self, void*) { return PyBool_FromLong(Global(self) != nullptr); }
+
+PyObject* GetIsLocal(PyObject* self, void*) { return PyBool_FromLong(Global(self) == nullptr); }
+
+PyObject* GetGlobal(PyObject* self, void*) {
+  const GlobalMetaPtr& global = Global(self);
+  if (global == nullptr) { Py_RETURN_NONE; }
+  PyRef sbps = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(global->sbps.size())));
+  if (!sbps) { return nullptr; }
+  for (size_t i = 0; i < global->sbps.size(); ++i) {
+    PyObject* text = PyUnicode_FromString(global->sbps[i].ToString().c_str());
+    if (text == nullptr) { return nullptr; }
+    PyTuple_SET_ITEM(sbps.get(), static_cast<Py_ssize_t>(i), text);
+  }
+  return Py_BuildValue("(sO)", global->placement.ToString().c_str(), sbps.get());
+}
+
+int SetGlobal(PyObject* self, PyObject* value, void*) {
+  if (value == nullptr || value == Py_None) {
+    TensorValue(self)->set_global(nullptr);
+    return 0;
+  }
+  const char* placement = nullptr;
+  PyObject* list = nullptr;
+  if (!PyTuple_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "[global] expects a placement and sbps, or None");
+    return -1;
+  }
+  if (PyArg_ParseTuple(value, "sO", &placement, &list) == 0) { return -1; }
+  std::vector<std::string> sbps;
+  if (!Strings(list, &sbps)) { return -1; }
+  TensorValue(self)->set_global(PY_JUST_OR(Parse(placement, sbps), -1));
+  return 0;
+}
+
+}  // namespace oneflow
