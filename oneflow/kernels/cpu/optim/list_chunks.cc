@@ -73,7 +73,22 @@ bool IsDense(const ArrayView& view) {
 
 }  // namespace
 
+namespace {
+// The memory of this thread's last ListChunks, for the next: a step in a graph takes none.
+thread_local std::vector<int64_t> spare_first;
+thread_local std::vector<int64_t> spare_elements;
+}  // namespace
+
+ListChunks::~ListChunks() {
+  spare_first.swap(first_);
+  spare_elements.swap(elements_);
+}
+
 ListChunks::ListChunks(const ArrayView* arrays, int count) {
+  first_.swap(spare_first);
+  elements_.swap(spare_elements);
+  first_.clear();
+  elements_.clear();
   first_.reserve(static_cast<size_t>(count) + 1);
   elements_.reserve(static_cast<size_t>(count));
   int64_t chunks = 0;

@@ -18,6 +18,9 @@ class ListChunks {
   static constexpr int64_t kChunk = 8192;
 
   ListChunks(const ArrayView* arrays, int count);
+  ~ListChunks();
+  ListChunks(const ListChunks&) = delete;
+  ListChunks& operator=(const ListChunks&) = delete;
 
   struct Piece {
     int array;
