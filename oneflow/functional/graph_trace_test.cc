@@ -8,6 +8,7 @@
 #include "oneflow/autograd/engine.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/boot/boot.h"
+#include "oneflow/device/cpu/parallel.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/functional/traced_graph.h"
 #include "oneflow/vm/vm.h"
@@ -332,6 +333,28 @@ TEST_F(GraphTraceTest, ElementwiseChainsAreFusedAndPlanned) {
     EXPECT_EQ(compiled->plan().num_steps(), 5);
     EXPECT_EQ(compiled->plan().peak_bytes(), compiled->plan().lower_bound_bytes());
   }));
+}
+
+TEST_F(GraphTraceTest, AGraphFollowsTheNumberOfThreads) {
+  const int before = cpu::NumThreads();
+  const TensorPtr w = Random({300, 300}, 3);
+  const TensorTuple inputs = {Random({300, 300}, 1), Random({300, 300}, 2)};
+  const Build build = [&](const TensorTuple& in) {
+    const TensorPtr t = CHECK_JUST(f::mul(CHECK_JUST(f::tanh(in[0])), in[1]));
+    return TensorTuple{CHECK_JUST(f::linear(t, w)), CHECK_JUST(f::relu(t))};
+  };
+  cpu::SetNumThreads(3);
+  const auto graph = Trace(inputs, build);
+  for (int threads : {1, 4, 2}) {
+    cpu::SetNumThreads(threads);
+    const TensorTuple expected = build(inputs);
+    const TensorTuple got = CHECK_JUST(graph->Run(inputs));
+    EXPECT_EQ(Values(got[1]), Values(expected[1]));
+    const Floats a = Values(got[0]);
+    const Floats b = Values(expected[0]);
+    for (size_t i = 0; i < a.size(); ++i) { ASSERT_NEAR(a[i], b[i], 1e-3) << i; }
+  }
+  cpu::SetNumThreads(before);
 }
 
 TEST_F(GraphTraceTest, ConstantsAreComputedOnce) {

@@ -1,5 +1,6 @@
 #include "oneflow/graph/fused_step.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "oneflow/device/cpu/parallel.h"
@@ -33,7 +34,7 @@ std::unique_ptr<FusedStep> FusedStep::Make(const LogicalGraph& graph,
   for (const Node* node : nodes) {
     if (!step->Add(graph, *node, internal, &scratch_of)) { return nullptr; }
   }
-  step->threads_ = cpu::ThreadsForCost(step->cost_ns_);
+  step->threads_ = step->most_threads_ = cpu::ThreadsForCost(step->cost_ns_);
   return step;
 }
 
@@ -94,6 +95,10 @@ bool FusedStep::Add(const LogicalGraph& graph, const Node& node, const std::vect
   cost_ns_ += CostOf(*member.kernel, *whole.call());
   members_.push_back(std::move(member));
   return true;
+}
+
+void FusedStep::AdaptThreads() {
+  threads_ = std::min(cpu::ThreadsForCost(cost_ns_), most_threads_);
 }
 
 std::vector<FusedStep::Operand> FusedStep::Operands() {

@@ -31,7 +31,9 @@ class FusedStep {
   std::vector<Operand> Operands();
 
   // For the tiles of internal buffers; aligned to 64.
-  int64_t scratch_bytes() const { return threads_ * thread_bytes_; }
+  int64_t scratch_bytes() const { return most_threads_ * thread_bytes_; }
+  // As many as the cost is worth now, at most as many as there are tiles for.
+  void AdaptThreads();
   void SetScratch(void* scratch) { scratch_ = static_cast<char*>(scratch); }
 
   Maybe<void> Run();
@@ -61,6 +63,7 @@ class FusedStep {
   std::vector<Member> members_;
   int64_t thread_bytes_ = 0;
   int threads_ = 1;
+  int most_threads_ = 1;  // for which there is scratch
   double cost_ns_ = 0;
   char* scratch_ = nullptr;
 };

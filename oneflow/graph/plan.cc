@@ -27,6 +27,7 @@ Maybe<void> Plan::Build() {
   internal_.assign(buffers, false);
   for (size_t i = 0; i < buffers; ++i) { root_.push_back(static_cast<BufferId>(i)); }
   FindOutputs();
+  num_threads_ = cpu::NumThreads();
   JUST(AddSteps());
   PlaceBuffers();
   return Ok();
@@ -93,6 +94,7 @@ Maybe<void> Plan::AddStep(Node* node) {
   step.call.kernel = JUST(ChooseKernel(*node->def, device, *builder.call()));
   const double cost = CostOf(*step.call.kernel, *builder.call());
   cost_ns_ += cost;
+  step.cost_ns = cost;
   builder.call()->threads = cpu::ThreadsForCost(cost);
   step.call.call = *builder.call();
   if (node->draws()) {
@@ -212,7 +214,27 @@ void Plan::SetMemory(void* memory) {
   }
 }
 
+// After set_num_threads. A step whose kernel would then want more scratch than there is stays as it is.
+void Plan::AdaptThreads() {
+  num_threads_ = cpu::NumThreads();
+  for (Step& step : steps_) {
+    if (step.fused != nullptr) {
+      step.fused->AdaptThreads();
+      continue;
+    }
+    KernelCall call = step.call.call;
+    call.threads = cpu::ThreadsForCost(step.cost_ns);
+    const KernelScratchFn scratch = step.call.kernel->scratch;
+    const size_t bytes = scratch == nullptr ? 0 : scratch(call);
+    if (static_cast<int64_t>(bytes) > scratch_bytes_) { continue; }
+    call.scratch = bytes == 0 ? nullptr : base_ + scratch_offset_;
+    call.scratch_bytes = bytes;
+    step.call.call = call;
+  }
+}
+
 Maybe<void> Plan::Run(const Given& given) {
+  if (__builtin_expect(cpu::NumThreads() != num_threads_, 0)) { AdaptThreads(); }
   for (const Address& address : bound_) {
     const int index = bound_index_[static_cast<size_t>(address.buffer)];
     *address.at = static_cast<char*>(given.bases[index]) + address.offset;

@@ -55,6 +55,7 @@ class Plan {
  private:
   struct Step {
     OpCall call;
+    double cost_ns = 0;
     const Node* node = nullptr;
     FusedStep* fused = nullptr;  // then `call` is not used
     RandomSlot* slot = nullptr;  // in the attributes, of an op that draws
@@ -75,6 +76,7 @@ class Plan {
   void PlaceBuffers();
   void NoteUses(const Node& node, int step);
   void* FixedBase(BufferId buffer) const;
+  void AdaptThreads();
 
   LogicalGraph graph_;
   std::vector<CallBuilder> builders_;
@@ -94,6 +96,7 @@ class Plan {
   int64_t scratch_bytes_ = 0;
   int64_t constant_bytes_ = 0;
   char* base_ = nullptr;
+  int num_threads_ = 0;  // what the steps' threads were chosen for
   double cost_ns_ = 0;
   int num_kernels_ = 0;
 };

@@ -11,6 +11,7 @@
 #include "oneflow/autograd/anomaly_mode.h"
 #include "oneflow/autograd/engine.h"
 #include "oneflow/autograd/grad_mode.h"
+#include "oneflow/functional/graph_trace.h"
 #include "oneflow/vm/vm.h"
 
 namespace oneflow {
@@ -447,6 +448,8 @@ int SetData(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_TypeError, "[data] expects a Tensor");
     return -1;
   }
+  // A tensor that outlives the trace of a graph cannot become one that only the trace has.
+  if (!T(self)->storage()->traced()) { PY_JUST_OR(CheckHasValue("data", *TensorValue(value)), -1); }
   StorageRef old;
   while (old.get() != T(self)->storage()) {  // another thread may change it during the wait
     old = T(self)->storage_ref();
