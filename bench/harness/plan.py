@@ -194,7 +194,7 @@ def _versus(value: Any, where: str) -> Versus:
 def _policy(value: Any) -> Policy:
     data = _object(value, Policy, "plan.policy")
     for name, item in data.items():
-        kinds = (int, type(None)) if name == "max_pairs" else (int, float)
+        kinds = (int, type(None)) if name in ("max_pairs", "pairs") else (int, float)
         _typed(item, kinds, f"plan.policy.{name}")
     return Policy(**data)
 

@@ -231,6 +231,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=user_path, help="write the result as JSON to this file")
     parser.add_argument("--format", choices=("terminal", "markdown"), default="terminal")
     parser.add_argument("--max-pairs", type=int, help="collect no more process pairs than this")
+    parser.add_argument("--pairs", type=int, help="exactly so many, for a first look")
     parser.add_argument("--tolerance", type=float, help="relative difference that is the same")
     parser.add_argument("--family-rate", type=float, help="chance of any false alarm")
     parser.add_argument("--seed", type=int, help="of the order of rounds")
@@ -244,7 +245,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def apply_arguments(plan: Plan, args: argparse.Namespace) -> Plan:
     """The plan with the command line's policy."""
-    names = ("max_pairs", "tolerance", "family_rate", "seed")
+    names = ("max_pairs", "pairs", "tolerance", "family_rate", "seed")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return replace(plan, policy=replace(plan.policy, **given))
 

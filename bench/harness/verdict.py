@@ -51,6 +51,8 @@ class Policy:
         looks: how often a row may be judged.
         growth: pairs at a look over pairs at the look before.
         max_pairs: bound on the pairs of a row; None leaves the schedule as it is.
+        pairs: exactly so many pairs, for a first look: too few of them for a verdict leave rows
+            inconclusive. None leaves the schedule as it is.
         resamples: of the bootstrap.
         seed: of the order of rounds and of the bootstrap.
     """
@@ -62,11 +64,14 @@ class Policy:
     looks: int = 3
     growth: float = 1.6
     max_pairs: int | None = None
+    pairs: int | None = None
     resamples: int = 4000
     seed: int = 20
 
     def schedule(self, rows: int) -> Schedule:
         """When to look, for a family of this many rows."""
+        if self.pairs is not None:
+            return Schedule((self.pairs,), (1.0,))
         return make_schedule(self.family_rate, rows, self.looks, self.growth, self.max_pairs)
 
     def __post_init__(self) -> None:
@@ -78,6 +83,8 @@ class Policy:
             raise ValueError("[policy] expects a positive tolerance and a growth above 1")
         if not (1 <= self.looks <= 20 and 100 <= self.resamples <= 100_000):
             raise ValueError("[policy] expects 1 to 20 looks and 100 to 100000 resamples")
+        if self.pairs is not None and self.pairs < 1:
+            raise ValueError(f"[policy] expects at least 1 pair, got {self.pairs}")
 
     @property
     def log_tolerance(self) -> float:

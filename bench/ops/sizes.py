@@ -33,9 +33,10 @@ def make_plan(args: argparse.Namespace) -> Plan:
         plan = variants.make_plan(
             "sizes", "ops/cases_main.py", words, _rows(family, args), {}, args
         )
-        programs.append(
-            replace(plan.programs[0], name=family, rtol=1e-2, atol=1e-4, timeout_s=1800.0)
-        )
+        program = replace(plan.programs[0], name=family, rtol=1e-2, atol=1e-4, timeout_s=1800.0)
+        if args.pairs:  # a first look has no verdicts, and so no control
+            program = replace(program, commands={**program.commands, "head again": None})
+        programs.append(program)
     return replace(plan, programs=programs)
 
 

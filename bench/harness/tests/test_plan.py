@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +25,15 @@ GOOD = Plan(
 def test_a_plan_survives_json() -> None:
     value = json.loads(json.dumps(GOOD.to_json()))
     assert plan_from_json(value).to_json() == GOOD.to_json()
+
+
+def test_a_first_look_has_just_so_many_pairs() -> None:
+    policy = Policy(pairs=3)
+    assert policy.schedule(rows=135).pairs == (3,)
+    plan = replace(GOOD, policy=policy)
+    assert plan_from_json(json.loads(json.dumps(plan.to_json()))).policy == policy
+    with pytest.raises(ValueError, match="at least 1 pair"):
+        Policy(pairs=0)
 
 
 def test_the_control_stands_beside_the_gate() -> None:
