@@ -89,6 +89,11 @@ class Program {
       default: return Keep(CHECK_JUST(f::copy(t)));
     }
   }
+  // A view of t's first element.
+  static TensorPtr First(TensorPtr t) {
+    while (t->ndim() > 0) { t = CHECK_JUST(f::select(t, 0, 0)); }
+    return t;
+  }
   void View(const TensorPtr& t) {
     if (t->ndim() == 0) { return; }
     const int64_t size = t->shape()[0];
@@ -99,13 +104,16 @@ class Program {
       case 1:
         if (size < 2) { return; }
         return Keep(CHECK_JUST(f::narrow(t, 0, draw_(2), size - 1)));
-      case 2: return Keep(CHECK_JUST(f::select(t, 0, draw_(static_cast<int>(size)))));
+      case 2:
+        if (draw_(3) == 0) { return Keep(CHECK_JUST(f::expand(First(t), Dims(t->shape())))); }
+        return Keep(CHECK_JUST(f::select(t, 0, draw_(static_cast<int>(size)))));
       default:
         if (!t->contiguous()) { return; }
         return Keep(CHECK_JUST(f::view(t, {t->Count()})));
     }
   }
   void InPlace(const TensorPtr& t) {
+    if (MayOverlap(t->shape(), t->strides())) { return; }
     switch (draw_(4)) {
       case 0: CHECK_JUST(f::add_(t, Like(t), Scalar(1))); break;
       case 1: CHECK_JUST(f::mul_(t, Like(t))); break;
@@ -215,8 +223,8 @@ TEST_F(GraphRandomTest, SmallTensors) {
 }
 
 TEST_F(GraphRandomTest, LargeTensorsWhoseChainsFuse) {
-  EXPECT_EQ(Differ({160, 129}, 0, 40, {}), 0);
-  EXPECT_GE(fired["fusion"], 20);
+  EXPECT_EQ(Differ({160, 129}, 0, 20, {}), 0);
+  EXPECT_GE(fired["fusion"], 10);
 }
 
 TEST_F(GraphRandomTest, WithoutOneOfThePasses) {

@@ -51,8 +51,7 @@ bool FusedStep::Add(const LogicalGraph& graph, const Node& node, const std::vect
     view.array = *whole.view(i);
     const auto buffer = static_cast<size_t>(graph.BufferOf(view.place));
     const auto size = static_cast<int64_t>(SizeOf(view.array.dtype));
-    const bool moves = view.array.Count() == n_;
-    if (moves) {
+    if (!IsOneElement(graph.value(view.place).meta)) {
       view.array.ndim = 1;
       view.array.strides = &kOne;
       view.step = tile_ * size;

@@ -16,6 +16,17 @@ struct Access {
   bool whole;  // all n elements; else one, which every tile reads
 };
 
+}  // namespace
+
+bool IsOneElement(const TensorMeta& meta) {
+  for (int i = 0; i < meta.shape.size(); ++i) {
+    if (meta.shape[i] != 1 && meta.strides[i] != 0) { return false; }
+  }
+  return meta.Count() > 0;
+}
+
+namespace {
+
 class Fuser {
  public:
   explicit Fuser(const LogicalGraph& graph) : graph_(graph) {}
@@ -57,7 +68,7 @@ class Fuser {
     for (ValueId id : node.inputs) {
       if (id == kNoValue) { return -1; }
       const TensorMeta& meta = graph_.value(id).meta;
-      if (meta.Count() != 1 && (meta.shape != out.shape || !meta.contiguous)) { return -1; }
+      if (!IsOneElement(meta) && (meta.shape != out.shape || !meta.contiguous)) { return -1; }
     }
     return n;
   }
@@ -68,7 +79,7 @@ class Fuser {
     const Access& access = found->second;
     if (!access.written && !writes) { return true; }
     const TensorMeta& meta = graph_.value(id).meta;
-    return access.whole && meta.Count() == n_ && meta.offset == access.offset &&
+    return access.whole && !IsOneElement(meta) && meta.offset == access.offset &&
            meta.dtype == access.dtype;
   }
 
@@ -82,7 +93,7 @@ class Fuser {
     }
     const auto note = [&](ValueId id, bool written) {
       const TensorMeta& meta = graph_.value(id).meta;
-      const Access access{meta.offset, meta.dtype, written, meta.Count() == n_};
+      const Access access{meta.offset, meta.dtype, written, !IsOneElement(meta)};
       const auto [at, is_new] = accesses_.emplace(graph_.BufferOf(id), access);
       if (is_new) { return; }
       const bool same = at->second.offset == access.offset && at->second.dtype == access.dtype;

@@ -14,6 +14,9 @@ inline constexpr int64_t kTileElements = 4096;
 inline constexpr int64_t kSmallestFused = 4 * kTileElements;
 inline constexpr int kMaxFusedNodes = 16;
 
+// Is one element all there is in the place (a scalar, also where it is expanded)? Every tile reads it.
+bool IsOneElement(const TensorMeta& meta);
+
 // Fires once for each node that joins another.
 Maybe<PassResult> FuseElementwise(const LogicalGraph& graph);
 

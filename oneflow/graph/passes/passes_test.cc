@@ -263,6 +263,25 @@ TEST(FusionTest, GroupsNeighboursOfOneSize) {
   EXPECT_EQ(groups, (std::vector<int>{0, 0, -1, 1, 1}));
 }
 
+TEST(FusionTest, AnExpandedScalarIsOneElement) {
+  const int64_t side = 256;
+  LogicalGraph g("G");
+  const ValueId x = g.AddInput("x", MetaOf({side, side}));
+  const ValueId one = g.AddInput("one", MetaOf({1}));
+  TensorMeta expanded = MetaOf({side, side});
+  expanded.strides = {0, 0};
+  expanded.contiguous = false;
+  const ValueId a = Call(&g, kMul, {x, g.Place(g.BufferOf(one), expanded)});
+  g.SetOutputs({Call(&g, kTanh, {a})});
+  EXPECT_EQ(CHECK_JUST(FuseElementwise(g)).fired, 1);
+  LogicalGraph h("H");  // a row is not
+  const ValueId y = h.AddInput("y", MetaOf({side, side}));
+  expanded.strides = {0, 1};
+  const ValueId row = h.Place(h.BufferOf(h.AddInput("row", MetaOf({side}))), expanded);
+  h.SetOutputs({Call(&h, kTanh, {Call(&h, kMul, {y, row})})});
+  EXPECT_EQ(CHECK_JUST(FuseElementwise(h)).fired, 0);
+}
+
 TEST(FusionTest, ElementsMustKeepTheirIndex) {
   const int64_t side = 256;
   LogicalGraph g("G");
