@@ -162,3 +162,11 @@ def test_the_leg_in_a_graph_compares_values(monkeypatch: pytest.MonkeyPatch, off
     else:
         run(product)
         run(in_place)
+
+
+def test_a_program_may_exchange_one_side() -> None:
+    x = random_tensor(ndim=1, dim0=3)
+    x.oneflow = x.oneflow + 1
+    assert x.oneflow.shape == (3,) and not hasattr(x.pytorch, "oneflow")
+    with pytest.raises(AssertionError, match="PyTorch gives"):
+        np.asarray(x)

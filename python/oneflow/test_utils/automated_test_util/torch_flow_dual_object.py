@@ -79,6 +79,9 @@ class DualObject:
         return DualObject(f"{self.name}.{key}" if self.name else key, pytorch, oneflow)
 
     def __setattr__(self, key: str, value: Any) -> None:
+        if key in ("name", "pytorch", "oneflow"):  # a test exchanges one side
+            self.__dict__[key] = value
+            return
         setattr(self.pytorch, key, dual_calls.side_of(value, "pytorch"))
         setattr(self.oneflow, key, dual_calls.side_of(value, "oneflow"))
 
