@@ -15,7 +15,8 @@ using graph::ValueId;
 
 namespace {
 
-thread_local std::unique_ptr<GraphTrace> trace_of_thread;
+// Leaked by a thread that ends within a trace: there is no host's lock to end it under.
+thread_local GraphTrace* trace_of_thread = nullptr;
 
 constexpr char kGraphIsBuilt[] = "[graph] ";
 
@@ -82,11 +83,11 @@ void KeepArguments(graph::LogicalGraph* graph) {
 void GraphTrace::SetCopyOp(const OpDef* copy) { copy_op.store(copy); }
 
 GraphTrace* GraphTrace::OfThisThread() {
-  GraphTrace* trace = trace_of_thread.get();
+  GraphTrace* trace = trace_of_thread;
   return trace == nullptr || trace->suspended_ ? nullptr : trace;
 }
 
-GraphTrace* GraphTrace::Unfinished() { return trace_of_thread.get(); }
+GraphTrace* GraphTrace::Unfinished() { return trace_of_thread; }
 
 Maybe<void> GraphTrace::Begin(const std::string& name) {
   if (trace_of_thread != nullptr) {
@@ -94,7 +95,7 @@ Maybe<void> GraphTrace::Begin(const std::string& name) {
                         name, trace_of_thread->name());
   }
   autocast::ClearCache();
-  trace_of_thread.reset(new GraphTrace(name));
+  trace_of_thread = new GraphTrace(name);
   threads_tracing.fetch_add(1);
   return Ok();
 }
@@ -104,7 +105,7 @@ GraphTrace::~GraphTrace() = default;
 void GraphTrace::Abort() {
   if (trace_of_thread == nullptr) { return; }
   // Tensors that go with it may run code of the host, which must not meet a trace that is half gone.
-  const std::unique_ptr<GraphTrace> trace = std::move(trace_of_thread);
+  const std::unique_ptr<GraphTrace> trace(std::exchange(trace_of_thread, nullptr));
   threads_tracing.fetch_sub(1);
   autocast::ClearCache();
   trace->Restore();
@@ -262,7 +263,7 @@ Maybe<GraphTrace::Result> GraphTrace::End(const TensorTuple& outputs) {
   if (trace_of_thread == nullptr) {
     return RuntimeError("[graph] expects a graph that is being built, got end_trace without one");
   }
-  GraphTrace* trace = trace_of_thread.get();
+  GraphTrace* trace = trace_of_thread;
   std::vector<ValueId> values;
   for (const TensorPtr& output : outputs) {
     Maybe<ValueId> value = trace->ValueOf("graph", output);

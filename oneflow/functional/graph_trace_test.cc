@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <mutex>
+#include <thread>
 
 #include "oneflow/autograd/engine.h"
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/boot/boot.h"
+#include "oneflow/common/trace.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/functional/traced_graph.h"
@@ -367,6 +371,38 @@ TEST_F(GraphTraceTest, ConstantsAreComputedOnce) {
   ExpectAsEager({x}, {}, build);
   ExpectAsEager({x}, {}, build, {"constant_folding"});
   EXPECT_EQ(Fired(*Trace({x}, build), "constant_folding"), 2);
+}
+
+// Collects what a profiler would.
+class Events : public TraceSink {
+ public:
+  void Record(const char* category, const char* name, int64_t, int64_t) override {
+    const std::lock_guard<std::mutex> lock(mutex);
+    seen.push_back(std::string(category) + " " + name);
+  }
+  std::mutex mutex;
+  std::vector<std::string> seen;
+};
+
+TEST_F(GraphTraceTest, AProfilerSeesActorsAndTheirKernels) {
+  static auto* events = new Events;  // sinks stay valid for ever
+  const TensorPtr x = Random({8}, 1);
+  const auto graph = Trace({x}, [](const TensorTuple& in) {
+    return TensorTuple{CHECK_JUST(f::tanh(CHECK_JUST(f::square(in[0]))))};
+  });
+  TraceSink::Set(events);
+  Values(CHECK_JUST(graph->Run({x}))[0]);
+  TraceSink::Set(nullptr);
+  // A scope is told when it closes: kernels, then their actor, then the instruction.
+  const std::vector<std::string> expected = {"graph square", "graph tanh", "graph G", "vm graph"};
+  const std::lock_guard<std::mutex> lock(events->mutex);
+  std::vector<std::string> seen;
+  for (const std::string& event : events->seen) {
+    if (std::find(expected.begin(), expected.end(), event) != expected.end()) {
+      seen.push_back(event);
+    }
+  }
+  EXPECT_EQ(seen, expected);
 }
 
 TEST_F(GraphTraceTest, OtherThreadsRunEagerly) {
