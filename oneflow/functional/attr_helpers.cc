@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "oneflow/functional/promotion.h"
+
 namespace oneflow::functional {
 
 namespace {
@@ -199,7 +201,7 @@ Maybe<DataType> ScalarDtype(const char* op, const TensorPtr& input, const Scalar
 }
 
 Maybe<DataType> QuotientDtype(const char* op, const TensorPtr& input, const TensorPtr& other) {
-  const DataType common = PromoteTypes(input->dtype(), other->dtype());
+  const DataType common = CommonType(input, other);
   return IsFloating(common) ? common : DefaultDtype();
 }
 

@@ -5,6 +5,7 @@
 
 #include "oneflow/functional/attr_helpers.h"
 #include "oneflow/functional/generated/functional.h"
+#include "oneflow/functional/promotion.h"
 
 namespace oneflow::functional {
 
@@ -191,7 +192,7 @@ Maybe<TensorPtr> IsClose(const TensorPtr& input, const TensorPtr& other, double 
     const TensorPtr both = JUST(logical_and(JUST(isnan(input)), JUST(isnan(other))));
     close = JUST(logical_or(close, both));
   }
-  const DataType dtype = PromoteTypes(PromoteTypes(input->dtype(), other->dtype()), DefaultDtype());
+  const DataType dtype = PromoteTypes(CommonType(input, other), DefaultDtype());
   const TensorPtr y = JUST(to_dtype(other, dtype));
   const TensorPtr distance = JUST(abs(JUST(sub(JUST(to_dtype(input, dtype)), y))));
   const TensorPtr size = JUST(scalar_mul(JUST(abs(y)), Scalar(rtol)));
@@ -201,7 +202,7 @@ Maybe<TensorPtr> IsClose(const TensorPtr& input, const TensorPtr& other, double 
 }
 
 Maybe<TensorPtr> Where(const TensorPtr& condition, const TensorPtr& x, const TensorPtr& y) {
-  const DataType dtype = PromoteTypes(x->dtype(), y->dtype());
+  const DataType dtype = CommonType(x, y);
   return where_select(JUST(AsBool(condition)), JUST(to_dtype(x, dtype)), JUST(to_dtype(y, dtype)));
 }
 
@@ -226,20 +227,17 @@ Maybe<TensorPtr> WhereScalars(const TensorPtr& condition, Scalar x, Scalar y) {
 
 namespace {
 
-// A float does not fit integers.
-Maybe<void> CheckFillValue(const TensorPtr& input, const Scalar& value) {
-  if (!value.is_float() || IsFloating(input->dtype())) {
-    return CheckFits("masked_fill", value, input->dtype());
-  }
-  return RuntimeError("[masked_fill] expects a value that fits {}, got {}",
-                      DataTypeName(input->dtype()), value);
+// The value as an element of input: its fraction is dropped for integers, as fill_ does.
+Maybe<Scalar> FillValue(const TensorPtr& input, const Scalar& value) {
+  JUST(CheckFits("masked_fill", value, input->dtype()));
+  if (!value.is_float() || IsFloating(input->dtype())) { return value; }
+  return IsBool(input->dtype()) ? Scalar(value.To<double>() != 0) : Scalar(value.To<int64_t>());
 }
 
 }  // namespace
 
 Maybe<TensorPtr> MaskedFill(const TensorPtr& input, const TensorPtr& mask, Scalar value) {
-  JUST(CheckFillValue(input, value));
-  return scalar_masked_fill_inner(input, JUST(AsBool(mask)), value);
+  return scalar_masked_fill_inner(input, JUST(AsBool(mask)), JUST(FillValue(input, value)));
 }
 
 Maybe<TensorPtr> MaskedFillTensor(const TensorPtr& input, const TensorPtr& mask,
@@ -253,8 +251,7 @@ Maybe<TensorPtr> MaskedFillTensor(const TensorPtr& input, const TensorPtr& mask,
 }
 
 Maybe<TensorPtr> MaskedFillInto(const TensorPtr& input, const TensorPtr& mask, Scalar value) {
-  JUST(CheckFillValue(input, value));
-  return scalar_masked_fill_inner_(input, JUST(AsBool(mask)), value);
+  return scalar_masked_fill_inner_(input, JUST(AsBool(mask)), JUST(FillValue(input, value)));
 }
 
 }  // namespace oneflow::functional::composites

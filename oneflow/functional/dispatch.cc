@@ -10,6 +10,7 @@
 #include "oneflow/functional/autocast.h"
 #include "oneflow/functional/global_results.h"
 #include "oneflow/functional/graph_trace.h"
+#include "oneflow/functional/promotion.h"
 #include "oneflow/functional/view_change_node.h"
 #include "oneflow/op/rules.h"
 #include "oneflow/vm/vm.h"
@@ -82,14 +83,12 @@ Maybe<void> Autocast(const OpDef& def, Operands* o) {
 
 Maybe<void> Promote(const OpDef& def, Operands* o) {
   if (!def.promotes) { return Ok(); }
-  DataType wanted = o->dtype;
   bool differ = false;
   for (int i = 0; i < o->count; ++i) {
-    if (o->tensors[i] == nullptr) { continue; }
-    differ = differ || o->tensors[i]->dtype() != wanted;
-    wanted = PromoteTypes(wanted, o->tensors[i]->dtype());
+    differ = differ || (o->tensors[i] != nullptr && o->tensors[i]->dtype() != o->dtype);
   }
   if (!differ) { return Ok(); }
+  const DataType wanted = CommonType(o->tensors, o->count);
   for (int i = 0; i < o->count; ++i) {
     if (o->tensors[i] == nullptr || o->tensors[i]->dtype() == wanted) { continue; }
     o->Replace(i, JUST(cast_fn.load()(o->tensors[i], wanted)));
@@ -100,15 +99,13 @@ Maybe<void> Promote(const OpDef& def, Operands* o) {
 
 using InlineMetas = InlineArray<TensorMeta, kMaxOpOutputs>;
 
-int Category(DataType t) { return IsBool(t) ? 0 : (IsIntegral(t) ? 1 : 2); }
-
 Maybe<void> CastToTarget(const OpDef& def, Operands* o) {
   if (!def.promotes) { return Ok(); }
   const DataType target = o->tensors[0]->dtype();
   for (int i = 1; i < o->count; ++i) {
     if (o->tensors[i] == nullptr || o->tensors[i]->dtype() == target) { continue; }
     const DataType dtype = o->tensors[i]->dtype();
-    if (Category(dtype) > Category(target)) {
+    if (DtypeCategory(dtype) > DtypeCategory(target)) {
       return RuntimeError("[{}] in place expects a result that fits dtype {}, got an operand of "
                           "dtype {}",
                           def.name, DataTypeName(target), DataTypeName(dtype));

@@ -197,7 +197,7 @@ loose: Any = nn
 BAD: list[tuple[Any, Any, str]] = [
     (lambda: loose.BatchNorm2d(3)(flow.ones(2, 3)), ValueError, "an input of 4 axes"),
     (lambda: loose.BatchNorm1d(3)(flow.ones(2, 3, 4, 5)), ValueError, "an input of 2 or 3 axes"),
-    (lambda: loose.BatchNorm1d(3)(flow.ones(2, 4)), RuntimeError, "normalization"),
+    (lambda: loose.BatchNorm1d(3)(flow.ones(2, 4)), RuntimeError, "channels on axis 1"),
     (lambda: loose.BatchNorm1d(-1), ValueError, "num_features"),
     (lambda: loose.SyncBatchNorm(3)(flow.ones(3)), ValueError, "at least 2 axes"),
     (lambda: loose.InstanceNorm1d(3)(flow.ones(2, 3)), ValueError, "an input of 3 axes"),

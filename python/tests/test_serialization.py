@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import raises, values
+from tests.support import raises, same, values
 
 import oneflow as flow
 from oneflow.framework import _atomic_file, _checkpoint_write
@@ -112,6 +112,15 @@ def test_state_dicts(tmp_path: Path) -> None:
     found = flow.load(tmp_path / "net.of")
     assert found._metadata["0"] == {"version": 1}
     assert equal(found, net.state_dict())
+
+
+@pytest.mark.parametrize(("name", "keywords"), [
+    ("model.of", {}), ("m.safetensors", {}), ("folder", {"save_as_external_data": True}),
+])  # fmt: skip
+def test_folders_on_the_way_are_made(name: str, keywords: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "output" / "models" / name
+    flow.save({"w": flow.ones(2)}, path, **keywords)
+    same(flow.load(path)["w"], np.ones(2, np.float32))
 
 
 def test_a_loaded_tensor_is_its_own() -> None:
@@ -401,7 +410,7 @@ BAD: list[tuple[Any, Any, str]] = [
         (ValueError, RuntimeError),
         "tpu",
     ),
-    (lambda: flow.save(1, "/nowhere/x.of"), FileNotFoundError, "no such folder"),
+    (lambda: flow.save(1, "/proc/nowhere/x.of"), FileNotFoundError, "cannot be made"),
     (lambda: flow.save(1, "/"), FileExistsError, "an empty folder"),
 ]
 

@@ -478,3 +478,17 @@ def test_controls() -> None:
     must_fail(check_uniform, lambda n: flow.rand(n) * 0.98)
     must_fail(check_uniform, lambda n: flow.tensor(np.linspace(0, 1, n, endpoint=False)))
     must_fail(check_copy, lambda x: x)
+
+
+def test_sizes() -> None:
+    size = flow.ones(1, 2, 3).shape
+    assert type(size + (4,)) is flow.Size and size + (4,) == (1, 2, 3, 4)
+    assert type(size * 2) is flow.Size and (size * 2).numel() == 36
+    assert type(size[:2] + size[1:]) is flow.Size
+    assert (4,) + size == (4, 1, 2, 3)
+    made = flow.Size([flow.tensor(2), np.int64(3), True])
+    assert made == (2, 3, 1) and {type(item) for item in made} == {int}
+    with raises(TypeError, r"\[Size\] expects ints, got str as item 1"):
+        flow.Size([1, "a"])  # type: ignore[list-item]
+    with raises(TypeError, r"\[Size\] expects ints, got float as item 0"):
+        flow.Size([1.0])  # type: ignore[list-item]

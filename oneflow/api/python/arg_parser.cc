@@ -170,8 +170,33 @@ bool Fits(const Param& param, PyObject* object, bool tensors) {
   return false;
 }
 
+bool ItemFits(ParamType type, PyObject* item) {
+  switch (type) {
+    case ParamType::kTensorList: return IsTensor(item);
+    case ParamType::kScalarList:
+    case ParamType::kFloatList: return ScalarFromPython(item, true).has_value();
+    case ParamType::kIntList:
+    case ParamType::kOptionalIntList:
+    case ParamType::kLongIntList: return Int64FromPython(item, true).has_value();
+    default: return true;
+  }
+}
+
+// What came; of a list or tuple, the first item that does not fit.
+std::string Got(ParamType type, PyObject* object) {
+  const char* name = object == Py_None ? "None" : Py_TYPE(object)->tp_name;
+  if (!PyList_Check(object) && !PyTuple_Check(object)) { return name; }
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(object, i);
+    if (ItemFits(type, item)) { continue; }
+    return Format("a {} with {} as item {}", name,
+                  item == Py_None ? "None" : Py_TYPE(item)->tp_name, static_cast<int64_t>(i));
+  }
+  return name;
+}
+
 std::string Mismatch(const Param& param, PyObject* object) {
-  const char* got = object == Py_None ? "None" : Py_TYPE(object)->tp_name;
+  std::string got = Got(param.type, object);
   if (PyLong_CheckExact(object) && !Int64FromPython(object, false).has_value()) {
     got = "an int past 64 bits";
   }

@@ -162,11 +162,42 @@ PyObject* SizeNumel(PyObject* self, PyObject*) {
   return product.Release();
 }
 
-// A slice of a Size is a Size, as users index shapes.
+// Items become plain ints; they may be numpy's, or tensors of one element.
+PyObject* SizeNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  PyRef size = PyRef::Steal(PyTuple_Type.tp_new(type, args, kwargs));
+  for (Py_ssize_t i = 0; size && i < PyTuple_GET_SIZE(size.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(size.get(), i);
+    if (PyLong_CheckExact(item)) { continue; }
+    PyObject* number = PyIndex_Check(item) != 0 ? PyNumber_Index(item) : nullptr;
+    if (number == nullptr) {
+      if (PyErr_Occurred() == nullptr) {
+        PyErr_Format(PyExc_TypeError, "[Size] expects ints, got %s as item %zd",
+                     Py_TYPE(item)->tp_name, i);
+      }
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(size.get(), i, number);  // nobody else knows the new tuple yet
+    Py_DECREF(item);
+  }
+  return size.Release();
+}
+
+PyObject* AsSize(PyObject* tuple) {
+  const PyRef owned = PyRef::Steal(tuple);
+  if (!owned || !PyTuple_Check(tuple)) { return owned ? Py_NewRef(tuple) : nullptr; }
+  return PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), tuple);
+}
+
+// A slice of a Size is a Size, as users index shapes; so is what they put together of one.
 PyObject* SizeSubscript(PyObject* self, PyObject* key) {
-  PyRef item = PyRef::Steal(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
-  if (!item || !PySlice_Check(key)) { return item.Release(); }
-  return PyObject_CallOneArg(reinterpret_cast<PyObject*>(size_type), item.get());
+  PyObject* item = PyTuple_Type.tp_as_mapping->mp_subscript(self, key);
+  return PySlice_Check(key) ? AsSize(item) : item;
+}
+PyObject* SizeConcat(PyObject* self, PyObject* other) {
+  return AsSize(PyTuple_Type.tp_as_sequence->sq_concat(self, other));
+}
+PyObject* SizeRepeat(PyObject* self, Py_ssize_t times) {
+  return AsSize(PyTuple_Type.tp_as_sequence->sq_repeat(self, times));
 }
 
 PyMethodDef size_methods[] = {
@@ -175,7 +206,10 @@ PyMethodDef size_methods[] = {
 PyType_Slot size_slots[] = {
     {Py_tp_doc, const_cast<char*>("The shape of a tensor: a tuple of ints.")},
     {Py_tp_base, nullptr},  // set before use: not a constant expression on all platforms
+    {Py_tp_new, reinterpret_cast<void*>(SizeNew)},
     {Py_tp_repr, reinterpret_cast<void*>(SizeRepr)},
+    {Py_sq_concat, reinterpret_cast<void*>(SizeConcat)},
+    {Py_sq_repeat, reinterpret_cast<void*>(SizeRepeat)},
     {Py_mp_subscript, reinterpret_cast<void*>(SizeSubscript)},
     {Py_tp_methods, size_methods},
     {0, nullptr}};

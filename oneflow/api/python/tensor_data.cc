@@ -202,18 +202,51 @@ PyObject* TensorOver(PyObject* object, decltype(&Storage::Import) import) {
 PyObject* FromNumpy(PyObject*, PyObject* object) { return TensorOver(object, &Storage::Import); }
 PyObject* AdoptArray(PyObject*, PyObject* object) { return TensorOver(object, &Storage::Adopt); }
 
+// Says why `array`, which numpy made of `data`, cannot become a tensor.
+void RefuseElements(PyObject* data, PyArrayObject* array) {
+  if (PyArray_Check(data)) {
+    PyErr_Format(PyExc_TypeError, "[tensor] expects numbers or bools, got an array of dtype %S",
+                 PyArray_DESCR(array));
+    return;
+  }
+  auto* items = static_cast<char*>(PyArray_DATA(array));
+  for (npy_intp i = 0; i < PyArray_SIZE(array); ++i) {
+    const PyRef item = PyRef::Steal(PyArray_GETITEM(array, items + i * PyArray_ITEMSIZE(array)));
+    if (!item) { return; }
+    if (PyLong_Check(item.get()) || PyFloat_Check(item.get())) { continue; }
+    PyErr_Format(PyExc_TypeError, "[tensor] expects numbers or bools, got %s",
+                 Py_TYPE(item.get())->tp_name);
+    return;
+  }
+  PyErr_SetString(PyExc_TypeError, "[tensor] expects ints that fit int64, got a larger one");
+}
+
+// numpy refused a list or tuple: most often because its items do not line up.
+void RefuseNested(PyObject* data) {
+  const bool nested = PyList_Check(data) || PyTuple_Check(data);
+  if (!nested || PyErr_ExceptionMatches(PyExc_ValueError) == 0) { return; }
+  PyErr_Clear();
+  PyErr_Format(PyExc_ValueError,
+               "[tensor] expects items of one length at each depth, got a %s of %zd that differ",
+               Py_TYPE(data)->tp_name, PySequence_Size(data));
+}
+
 // A copy of anything numpy can make an array of.
 PyObject* CopyOf(PyObject* data, std::optional<DataType> dtype) {
-  const bool is_array = PyArray_Check(data) || PyArray_IsScalar(data, Generic);
+  // np.float64 is a Python float too, and counts as one.
+  const bool is_array =
+      PyArray_Check(data) || (PyArray_IsScalar(data, Generic) && !PyFloat_Check(data));
   PyRef array = PyRef::Steal(CallPython([data] {  // __array__, or the items of a sequence
     return PyArray_FROM_OF(data, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED);
   }));
-  if (!array) { return nullptr; }
+  if (!array) {
+    RefuseNested(data);
+    return nullptr;
+  }
   auto* raw = reinterpret_cast<PyArrayObject*>(array.get());
   std::optional<DataType> own = FromNumpyType(raw);
   if (!own.has_value()) {
-    PyErr_Format(PyExc_TypeError, "[tensor] expects numbers or bools, got an array of dtype %R",
-                 PyArray_DESCR(raw));
+    RefuseElements(data, raw);
     return nullptr;
   }
   // Python's floats and numbers without a type become the default float type.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneflow import _oneflow_internal
@@ -12,6 +12,8 @@ Tensor = _oneflow_internal.Tensor
 
 def _tensors(caller: str, what: str, value: Any) -> list[Any]:
     """`value` as a list of tensors; TypeError or ValueError in the name of `caller`."""
+    if not isinstance(value, Iterable):
+        raise TypeError(f"[{caller}] expects tensors as {what}, got {type(value).__name__}")
     items = [value] if isinstance(value, Tensor) else list(value)
     if not items:
         raise ValueError(f"[{caller}] expects at least one tensor as {what}, got none")

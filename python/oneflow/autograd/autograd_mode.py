@@ -48,6 +48,10 @@ class _GradMode:
 
     def __call__(self, function: _F) -> _F:
         """`function`, run with the switch set; of a generator function every step is."""
+        if not callable(function):
+            raise TypeError(
+                f"[autograd] expects a function to decorate, got {type(function).__name__}"
+            )
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
 

@@ -46,6 +46,26 @@ def current_device() -> int:
     return 0
 
 
+def set_device(device: object) -> None:
+    """Makes a GPU the one that `device="cuda"` means.
+
+    Args:
+        device: its index, its name, or a device
+
+    Raises:
+        RuntimeError: there is no GPU, or no such one.
+
+    Example:
+        >>> import oneflow as flow
+        >>> if flow.cuda.is_available():
+        ...     flow.cuda.set_device(0)
+    """
+    name = _name("set_device", device)
+    _check("set_device")
+    if name != "cuda:0":
+        raise RuntimeError(f"[cuda.set_device] expects cuda:0, the only GPU in use, got {name}")
+
+
 def synchronize(device: object = None) -> None:
     """Waits for every op on a GPU.
 

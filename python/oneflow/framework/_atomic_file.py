@@ -28,6 +28,14 @@ def write(path: str, fill: Callable[[BinaryIO], None]) -> None:
         raise _explained(error, path) from error
 
 
+def make_folder_of(path: str) -> None:
+    """Makes the folder that `path` lies in, and those above it, where they are not there."""
+    try:
+        os.makedirs(os.path.dirname(os.path.realpath(path)), exist_ok=True)
+    except OSError as error:
+        raise _explained(error, path) from error
+
+
 class _Forward:
     """A stream that can only go on: what a pipe or a device tells of its position means nothing."""
 
@@ -80,7 +88,7 @@ def _explained(error: OSError, path: str) -> OSError:
         errno.EDQUOT: "the disk quota is used up",
         errno.EFBIG: "the file would be larger than is allowed",
         errno.EISDIR: "it is a folder; expects a file name",
-        errno.ENOENT: "there is no such folder",
+        errno.ENOENT: "its folder is not there and cannot be made",
     }
     reason = reasons.get(error.errno or 0, error.strerror or str(error))
     # OSError picks the subclass (PermissionError, ...) from the number.

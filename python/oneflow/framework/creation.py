@@ -120,6 +120,7 @@ def full(
 
     Raises:
         TypeError: a size is not an int, or the value is no number.
+        RuntimeError: the value is a tensor of several elements.
         OutOfMemoryError: there is not that much memory.
 
     Example:
@@ -130,6 +131,10 @@ def full(
     sizes = size if type(size) in _SIZES else sizes_of("full", (size,))
     if isinstance(fill_value, Tensor):
         dtype = fill_value.dtype if dtype is None else dtype
+        if fill_value.numel() != 1:
+            raise RuntimeError(
+                f"[full] expects a value of one element, got shape {tuple(fill_value.shape)}"
+            )
         fill_value = fill_value.item()
     made = _C.full(sizes, fill_value, dtype=dtype, device=device)
     if requires_grad or placement is not None or sbp is not None:

@@ -42,8 +42,9 @@ def save(
     """Writes an object to a file.
 
     The file is complete or not there: it is written beside its place and then moved, so that a full
-    disk or a lost power supply leaves the old one as it was. A path that ends in `.safetensors`
-    gets that format. A folder that exists gets the form of OneFlow 0.9, which that version reads.
+    disk or a lost power supply leaves the old one as it was. Folders on the way to it are made. A path
+    that ends in `.safetensors` gets that format. A folder that exists gets the form of OneFlow 0.9,
+    which that version reads.
 
     Args:
         obj: tensors and plain containers; see the module
@@ -71,6 +72,7 @@ def save(
         _checkpoint_write.write(path_or_buffer, index, encoder.arrays)
         return
     path = _path("save", path_or_buffer)
+    _atomic_file.make_folder_of(path)
     if save_as_external_data or os.path.isdir(path):
         _folder.write(obj, path)
     elif path.endswith(".safetensors"):

@@ -205,7 +205,12 @@ def type_(self: Any, dtype: Any = None) -> Any:
         ('oneflow.FloatTensor', oneflow.int64)
     """
     if dtype is not None:
-        return to(self, dtype_of_type(dtype) or dtype)
+        wanted = dtype_of_type(dtype) or dtype
+        if not isinstance(wanted, _oneflow_internal.dtype):
+            raise TypeError(
+                f"[type] expects a dtype, or a type of tensors or its name, got {dtype!r}"
+            )
+        return to(self, wanted)
     prefixes = {
         "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int",
         "int64": "Long", "float16": "Half", "bfloat16": "BFloat16", "float32": "Float",
@@ -347,9 +352,13 @@ def rebuild(
 
 def format_(self: Any, spec: str) -> str:
     """What `format(tensor, spec)` is: that of the number for a scalar tensor."""
-    if self.ndim == 0 and spec:
-        return format(self.item(), spec)
-    return format(tensor_repr(self), spec)
+    if not spec:
+        return tensor_repr(self)
+    if self.ndim:
+        raise TypeError(
+            f"[format] expects a tensor of no dimensions for the format {spec!r}, got {_shape(self)}"
+        )
+    return format(self.item(), spec)
 
 
 def _casts() -> dict[str, Any]:

@@ -239,9 +239,10 @@ class Optimizer:
             [0.1, 0.01]
         """
         if not isinstance(param_group, dict) or "params" not in param_group:
+            keys = isinstance(param_group, dict) and f" of {', '.join(map(repr, param_group))}"
             raise TypeError(
                 f'[{self._name}] expects a dict with "params" as group, '
-                f"got {type(param_group).__name__}"
+                f"got {type(param_group).__name__}{keys or ''}"
             )
         parameters = self._parameters_of(param_group["params"])
         options = copy.copy(self.defaults)
@@ -524,9 +525,10 @@ class Optimizer:
 
     def _checked_groups(self, state_dict: Any) -> list[Any]:
         if not isinstance(state_dict, Mapping) or not {"state", "param_groups"} <= set(state_dict):
+            keys = isinstance(state_dict, Mapping) and f" of {sorted(map(str, state_dict))}"
             raise TypeError(
                 f"[{self._name}.load_state_dict] expects a mapping with state and param_groups, "
-                f"got {type(state_dict).__name__}"
+                f"got {type(state_dict).__name__}{keys or ''}"
             )
         saved = list(state_dict["param_groups"])
         sizes = [len(group["params"]) for group in saved]

@@ -65,6 +65,11 @@ class Expected:
 
 
 def promoted(a: Array, b: Array) -> np.dtype[Any]:
+    """The common dtype; beside one with dims, an array without them only lifts the category."""
+    if (a.ndim == 0) != (b.ndim == 0):
+        whole, number = (b, a) if a.ndim == 0 else (a, b)
+        if "biuf".index(number.dtype.kind) <= "biuf".index(whole.dtype.kind):
+            return whole.dtype
     return np.dtype(max(a.dtype.name, b.dtype.name, key=RANK.__getitem__))
 
 

@@ -108,10 +108,22 @@ class _BatchNorm(_NormBase):
         """Input and result: Tensor (N, num_features, ...)."""
         self._check_input_dim(x)
         mean, variance, momentum, uses_batch = self._statistics()
-        return _C.normalization(
-            x, mean, variance, self.weight, self.bias, self.channel_axis, self.eps, momentum,
-            uses_batch,
-        )  # fmt: skip
+        try:
+            return _C.normalization(
+                x, mean, variance, self.weight, self.bias, self.channel_axis, self.eps, momentum,
+                uses_batch,
+            )  # fmt: skip
+        except RuntimeError:
+            self._check_channels(x)
+            raise
+
+    def _check_channels(self, x: Any) -> None:
+        """The op only knows of weights; who made the module thinks of channels."""
+        if x.ndim > self.channel_axis and x.shape[self.channel_axis] != self.num_features:
+            raise RuntimeError(
+                f"[{type(self).__name__}] expects {self.num_features} channels on axis "
+                f"{self.channel_axis}, got an input of shape {tuple(x.shape)}"
+            ) from None
 
 
 class BatchNorm1d(_BatchNorm):

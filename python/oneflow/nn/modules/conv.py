@@ -53,9 +53,9 @@ class _ConvNd(Module):
             )
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = ntuple(name, "kernel_size", kernel_size, self._axes)
-        self.stride = ntuple(name, "stride", stride, self._axes)
-        self.dilation = ntuple(name, "dilation", dilation, self._axes)
+        self.kernel_size = ntuple(name, "kernel_size", kernel_size, self._axes, least=1)
+        self.stride = ntuple(name, "stride", stride, self._axes, least=1)
+        self.dilation = ntuple(name, "dilation", dilation, self._axes, least=1)
         self.padding = self._padding(padding)
         self.output_padding = ntuple(name, "output_padding", output_padding, self._axes)
         self.groups = groups

@@ -15,6 +15,7 @@ from oneflow.framework import creation
 from oneflow.nn import init
 from oneflow.nn.modules.module import Module
 from oneflow.nn.modules.rnn_cell import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from oneflow.nn.modules.utils import check_count
 from oneflow.nn.parameter import Parameter
 from oneflow.nn.utils.rnn import PackedSequence, reordered
 
@@ -107,6 +108,8 @@ class RNNBase(Module):
     ) -> None:
         if mode not in _GATES:
             raise ValueError(f"[RNNBase] expects a mode of {', '.join(_GATES)}, got {mode!r}")
+        check_count("RNNBase", "hidden_size", hidden_size, least=0)
+        check_count("RNNBase", "num_layers", num_layers)
         number = isinstance(dropout, numbers.Real) and not isinstance(dropout, bool)
         if not number or not 0 <= dropout <= 1:
             raise ValueError(f"[RNNBase] expects a dropout in [0, 1], got {dropout!r}")
@@ -342,6 +345,7 @@ class LSTM(RNNBase):
 
     Raises:
         ValueError: see RNNBase.
+        TypeError: hx is no pair.
         RuntimeError: the shapes do not fit.
 
     Source: Hochreiter and Schmidhuber, Long short-term memory, 1997.
@@ -376,6 +380,7 @@ class LSTM(RNNBase):
 
     def permute_hidden(self, hx: Any, permutation: Any) -> Any:
         """The states in the order of the sorted sequences."""
+        self._check_pair(hx)
         if permutation is None:
             return hx
         return tuple(apply_permutation(state, permutation) for state in hx)
@@ -384,12 +389,19 @@ class LSTM(RNNBase):
         state = self._zeros(input, batch_sizes, self.proj_size or self.hidden_size)
         return state, self._zeros(input, batch_sizes, self.hidden_size)
 
+    def _check_pair(self, hx: Any) -> None:
+        if not isinstance(hx, (tuple, list)) or len(hx) != 2:
+            got = f"{len(hx)} of them" if isinstance(hx, (tuple, list)) else type(hx).__name__
+            raise TypeError(f"[{type(self).__name__}] expects a pair of states (h, c), got {got}")
+
     def _batched(self, hx: Any) -> Any:
+        self._check_pair(hx)
         for state in hx:
             self._check_state_dims(state, 2)
         return tuple(state.unsqueeze(1) for state in hx)
 
     def _check_states(self, hx: Any) -> None:
+        self._check_pair(hx)
         for state in hx:
             self._check_state_dims(state, 3)
 

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def ntuple(caller: str, name: str, value: Any, n: int) -> tuple[int, ...]:
+def ntuple(
+    caller: str, name: str, value: Any, n: int, least: int | None = None
+) -> tuple[int, ...]:
     """`value` as n integers; one integer stands for all.
 
     Raises:
         TypeError: it is no int, and no list of ints.
-        ValueError: the list has another length.
+        ValueError: the list has another length, or an integer is below `least`.
 
     Example:
         >>> from oneflow.nn.modules.utils import ntuple
@@ -27,6 +29,8 @@ def ntuple(caller: str, name: str, value: Any, n: int) -> tuple[int, ...]:
         numbers *= n
     if len(numbers) != n:
         raise ValueError(f"[{caller}] expects {n} numbers as {name}, got {value!r}")
+    if least is not None and min(numbers) < least:
+        raise ValueError(f"[{caller}] expects {name} of at least {least}, got {value!r}")
     return numbers
 
 

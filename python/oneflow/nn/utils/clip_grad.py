@@ -27,6 +27,13 @@ def _gradients(caller: str, parameters: Any) -> list[Any]:
     return gradients
 
 
+def _number(caller: str, name: str, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"[{caller}] expects a number as {name}, got {value!r}") from None
+
+
 def clip_grad_norm_(
     parameters: Any,
     max_norm: float,
@@ -49,7 +56,7 @@ def clip_grad_norm_(
         the norm, a scalar Tensor
 
     Raises:
-        TypeError: `parameters` holds something that is no Tensor.
+        TypeError: `parameters` holds something that is no Tensor, or a setting is no number.
         RuntimeError: the norm is infinite or NaN, and `error_if_nonfinite`; nothing changed then.
 
     Example:
@@ -62,16 +69,18 @@ def clip_grad_norm_(
         tensor([0.6000, 0.8000], dtype=oneflow.float32)
     """
     gradients = _gradients("clip_grad_norm_", parameters)
+    bound = _number("clip_grad_norm_", "max_norm", max_norm)
+    order = _number("clip_grad_norm_", "norm_type", norm_type)
     with no_grad():
         if not gradients:
             return zeros(())
-        norm = _C.multi_tensor_norm(gradients, float(norm_type))
+        norm = _C.multi_tensor_norm(gradients, order)
         if error_if_nonfinite and not math.isfinite(norm.item()):
             raise RuntimeError(
                 f"[clip_grad_norm_] expects gradients with a finite norm of order {norm_type}, "
                 f"got {norm.item()}"
             )
-        _C.multi_tensor_clip_(gradients, [norm], float(max_norm))
+        _C.multi_tensor_clip_(gradients, [norm], bound)
     return norm
 
 
@@ -83,7 +92,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         clip_value: the bound
 
     Raises:
-        TypeError: `parameters` holds something that is no Tensor.
+        TypeError: `parameters` holds something that is no Tensor, or a setting is no number.
 
     Example:
         >>> import oneflow as flow
@@ -94,6 +103,7 @@ def clip_grad_value_(parameters: Any, clip_value: float) -> None:
         tensor([-1.0000,  0.5000], dtype=oneflow.float32)
     """
     gradients = _gradients("clip_grad_value_", parameters)
+    bound = _number("clip_grad_value_", "clip_value", clip_value)
     if gradients:
         with no_grad():
-            _C.multi_tensor_clamp_(gradients, -float(clip_value), float(clip_value))
+            _C.multi_tensor_clamp_(gradients, -bound, bound)

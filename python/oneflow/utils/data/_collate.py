@@ -41,13 +41,23 @@ def default_collate(batch: Sequence[Any]) -> Any:
         return _stack([sample.detach().numpy() for sample in batch])
     if isinstance(first, (np.ndarray, np.generic)):
         return _stack([np.asarray(sample) for sample in batch])
-    if isinstance(first, (bool, int)):
-        return _oneflow_internal.tensor(list(batch))
-    if isinstance(first, float):
-        return _oneflow_internal.tensor(np.asarray(batch, dtype=np.float64))
+    if isinstance(first, (bool, int, float)):
+        return _numbers(first, batch)
     if isinstance(first, (str, bytes)):
         return list(batch)
     return _collate_members(first, batch)
+
+
+def _numbers(first: Any, batch: Sequence[Any]) -> Any:
+    for sample in batch:
+        if not isinstance(sample, (bool, int, float)):
+            raise TypeError(
+                "[default_collate] expects samples of one kind, got "
+                f"{type(first).__name__} and {type(sample).__name__}"
+            )
+    if isinstance(first, float):
+        return _oneflow_internal.tensor(np.asarray(batch, dtype=np.float64))
+    return _oneflow_internal.tensor(list(batch))
 
 
 def _collate_members(first: Any, batch: Sequence[Any]) -> Any:

@@ -88,6 +88,11 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         generator: Any = None,
     ) -> None:
+        if not hasattr(data_source, "__len__"):
+            raise TypeError(
+                "[RandomSampler] expects a data set with __len__, got "
+                f"{type(data_source).__name__}"
+            )
         self.data_source = data_source
         self.replacement = _flag("RandomSampler", "replacement", replacement)
         self.generator = generator
