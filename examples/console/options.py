@@ -19,7 +19,7 @@ def positive(kind: type) -> Callable[[str], Any]:
     def number(text: str) -> Any:
         value = kind(text)
         if not 0 < value < 1e6:
-            raise argparse.ArgumentTypeError(f"expects a number above 0, got {text}")
+            raise argparse.ArgumentTypeError(f"expects a number above 0 and below 1e6, got {text}")
         return value
 
     number.__name__ = kind.__name__
