@@ -172,5 +172,5 @@ def test_what_tensor_refuses() -> None:
 def test_format() -> None:
     assert f"{flow.tensor(1.25):.1f} {flow.tensor(3):03d}" == "1.2 003"
     assert f"{flow.tensor([1])}" == str(flow.tensor([1]))
-    with raises(TypeError, r"\[format\] expects a tensor of no dimensions .*'.1f'.*float32 \(2,\)"):
+    with raises(TypeError, r"\[format\] expects a tensor of no dimensions", "got shape .*float32"):
         f"{flow.ones(2):.1f}"
