@@ -42,9 +42,9 @@ def save(
     """Writes an object to a file.
 
     The file is complete or not there: it is written beside its place and then moved, so that a full
-    disk or a lost power supply leaves the old one as it was. Folders on the way to it are made. A path
-    that ends in `.safetensors` gets that format. A folder that exists gets the form of OneFlow 0.9,
-    which that version reads.
+    disk or a lost power supply leaves the old one as it was. Folders on the way to it are made. A
+    path that ends in `.safetensors` gets that format. A folder that exists gets the form of
+    OneFlow 0.9, which that version reads.
 
     Args:
         obj: tensors and plain containers; see the module

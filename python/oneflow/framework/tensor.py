@@ -356,7 +356,7 @@ def format_(self: Any, spec: str) -> str:
         return tensor_repr(self)
     if self.ndim:
         raise TypeError(
-            f"[format] expects a tensor of no dimensions for the format {spec!r}, got {_shape(self)}"
+            f"[format] expects a tensor of no dimensions for {spec!r}, got {_shape(self)}"
         )
     return format(self.item(), spec)
 

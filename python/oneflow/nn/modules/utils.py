@@ -6,9 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 
-def ntuple(
-    caller: str, name: str, value: Any, n: int, least: int | None = None
-) -> tuple[int, ...]:
+def ntuple(caller: str, name: str, value: Any, n: int, least: int | None = None) -> tuple[int, ...]:
     """`value` as n integers; one integer stands for all.
 
     Raises:

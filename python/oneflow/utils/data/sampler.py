@@ -90,8 +90,7 @@ class RandomSampler(Sampler[int]):
     ) -> None:
         if not hasattr(data_source, "__len__"):
             raise TypeError(
-                "[RandomSampler] expects a data set with __len__, got "
-                f"{type(data_source).__name__}"
+                f"[RandomSampler] expects a data set with __len__, got {type(data_source).__name__}"
             )
         self.data_source = data_source
         self.replacement = _flag("RandomSampler", "replacement", replacement)
