@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "oneflow/device/allocator.h"
 #include "oneflow/functional/autocast.h"
 #include "oneflow/graph/call_builder.h"
 
@@ -211,6 +212,7 @@ Maybe<graph::Node> GraphTrace::MakeNode(const OpDef& def, const TensorPtr* input
 // `count`: elements that an op draws.
 Maybe<void> GraphTrace::Record(graph::Node node, Device device, int64_t count,
                                const GeneratorPtr& generator) {
+  JUST(GetAllocator(device));  // says why when there is no such device
   if (node.Computes()) {
     const graph::CallBuilder builder(graph_, node);
     JUST(ChooseKernel(*node.def, device.type(), *builder.call()));
