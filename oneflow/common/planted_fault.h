@@ -59,6 +59,7 @@
   X(kBackwardNamesTheCallOnly, "backward_names_the_call_only") \
   X(kAnomalyNamesALaterNan, "anomaly_names_a_later_nan") \
   X(kCollectorSeesNoHooks, "collector_sees_no_hooks") \
+  X(kGraphsOutliveThreads, "graphs_outlive_threads") \
   /* end */
 // clang-format on
 

@@ -34,6 +34,7 @@ PLANTS = "python/tests/vm/test_plants.py"
 SIGNALS = "python/tests/vm/test_signals.py"
 SOAK = "python/tests/vm/test_soak.py"
 AUTOGRAD = "python/tests/autograd/test_plants.py"
+GRAPH = "python/tests/graph/test_old_ownership.py"
 
 EXIT = (
     "python/tests/faults/test_exit_faults.py::test_a_plant_turns_it_red",
@@ -279,5 +280,11 @@ CATALOGUE = (
         "a hook whose closure holds its own tensor is never freed",
         "the garbage collector is not told what the tape owns",
         (f"{AUTOGRAD}::test_a_plant_turns_it_red",),
+    ),
+    Row(
+        "graphs_outlive_threads",
+        "a graph made at module level is alive when the environment ends: a crash, or a hang",
+        "the environment stops its threads before the session closes the graphs",
+        (f"{GRAPH}::test_the_scripts_turn_red",),
     ),
 )
