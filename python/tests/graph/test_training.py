@@ -14,6 +14,7 @@ from tests.support import must_fail, raises, values
 import oneflow as flow
 from oneflow import nn, optim
 from oneflow.nn.graph import GraphModule
+from oneflow.one_embedding import Ftrl
 
 STEPS = 5
 Make = Callable[[Any], Any]
@@ -83,6 +84,7 @@ OPTIMIZERS: dict[str, Make] = {
     "adadelta": lambda p: optim.Adadelta(p, lr=1.0),
     "rmsprop": lambda p: optim.RMSprop(p, lr=0.01, centered=True, momentum=0.5),
     "clipped": lambda p: optim.SGD([{"params": p, **CLIP}], lr=0.1, momentum=0.9),
+    "ftrl": lambda p: Ftrl(p, lr=0.1, lr_power=0.5, lambda1=0.01),
     "two groups": lambda p: optim.AdamW([{"params": p[:2], "lr": 0.1}, {"params": p[2:]}]),
 }
 

@@ -320,6 +320,16 @@ def test_trace_makes_a_function_a_graph() -> None:
     assert_equal(double(flow.ones(2)), flow.ones(2) * 2)
 
 
+def test_global_tensors_stay_global() -> None:
+    place, split = flow.placement.all("cpu"), flow.sbp.split(0)
+    x = flow.ones(4, 2).to_global(placement=place, sbp=split)
+    graph = FunctionGraph(lambda x: (x, x * 2, flow.ones(3)))
+    same, double, own = graph(x)
+    assert same.is_global and double.is_global and not own.is_global
+    assert double.placement == place and double.sbp == (split,)
+    assert values(double.to_local()).tolist() == [[2, 2]] * 4
+
+
 def test_control() -> None:
     must_fail(assert_equal, flow.ones(2), flow.ones(2) + 1e-6)
     must_fail(assert_close, flow.ones(2), flow.ones(2) + 1e-3)

@@ -37,7 +37,7 @@ class Compiled:
         self.seconds = (0.0, 0.0)
         self._structure: Any = None
         self._single = False
-        self._global: list[tuple[int, Any, Any]] = []  # outputs that are global, where and how
+        self._global: list[tuple[int, Any]] = []  # outputs that are global, and where
         self._changes = 0
         self._kept: list[Any] = []
 
@@ -54,8 +54,8 @@ class Compiled:
         results = self.handle.run(leaves)
         for step in self.steps:
             step.done()
-        for index, where, how in self._global:
-            results[index]._placement, results[index]._sbp = where, how
+        for index, where in self._global:
+            results[index]._global = where
         if self._single:
             return results[0]
         return unflatten(self._structure, iter(results))
@@ -144,7 +144,7 @@ class Tracer:
         outputs: list[Any] = []
         made._structure = flatten(result, outputs, "what build returns")
         made._single = isinstance(result, Tensor)
-        made._global = [(i, t._placement, t._sbp) for i, t in enumerate(outputs) if t.is_global]
+        made._global = [(i, t._global) for i, t in enumerate(outputs) if t.is_global]
         made.outputs = [describe(output) for output in outputs]
         for number, words in enumerate(made.outputs):
             self._say(1, f"{self._name}: output {number}: {words}")
@@ -165,7 +165,7 @@ class Tracer:
             self._say(1, f"{self._name}: {name}: {self._made.inputs[-1]}")
         made = _oneflow_internal.graph.trace_input(tensor, name, tensor.requires_grad)
         if tensor.is_global:
-            made._placement, made._sbp = tensor._placement, tensor._sbp
+            made._global = tensor._global
         return made
 
     def _parts(self, structure: Any, inputs: list[Any]) -> Any:

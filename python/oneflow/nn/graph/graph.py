@@ -428,7 +428,7 @@ class Graph:
                 if tensor is not None
             ]
         for opt in self._opts:
-            lines.append("(OPTIMIZER:" + add_indent(repr(opt.optimizer), 2) + ")")
+            lines.append(f"(OPTIMIZER:{opt.optimizer!r})")
         if self._latest is not None:
             lines += [f"(INPUT:{i}:{text})" for i, text in enumerate(self._latest.inputs)]
             lines += self._latest.handle.describe().rstrip("\n").split("\n")
@@ -436,7 +436,7 @@ class Graph:
         return lines
 
     def __repr__(self) -> str:
-        body = "".join(f"\n  {line}" for line in self._lines())
+        body = "".join(f"\n  {add_indent(line, 2)}" for line in self._lines())
         return f"(GRAPH:{self._named()}:{type(self).__name__}): ({body}\n)"
 
     # The end.

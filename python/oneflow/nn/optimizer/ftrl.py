@@ -91,7 +91,9 @@ class Ftrl(Optimizer):
         states: list[list[Any]],
     ) -> None:
         lr, power, edge = options["lr"], options["lr_power"], options["lambda1"]
+        numbers = options.get("numbers", ())  # in a graph, where the learning rate is an input
         for p, g, n, z in zip(parameters, gradients, *states):
+            lr = numbers[0][0].to(p.dtype) if numbers else lr
             g = g + p * options["weight_decay"]
             total = n + g * g
             pull = z + g - (total**power - n**power) / lr * p
