@@ -156,6 +156,7 @@ Maybe<void> Gather(const Walk& walk, int64_t caller, int threads) {
       }
       const Word* row = x + place.indexed;
       Word* to = out + place.plain;
+#pragma GCC unroll 8
       for (int64_t i = 0; i < walk.length; ++i) { to[i] = row[index[i]]; }
       return;
     }
@@ -237,20 +238,24 @@ Maybe<void> Check(const Walk& walk, int64_t caller, int threads) {
 }
 
 template <typename Op, typename T, typename I>
+void WriteDense(const Walk& walk, int threads) {
+  ForLines(walk, threads, [&](int64_t line, int64_t, int64_t) {
+    const auto place = walk.PlaceOf(line);
+    const I* index = walk.index.Data<I>() + place.index;
+    T* to = walk.indexed.Data<T>() + place.indexed;
+    const T* from = walk.plain.Data<T>() + place.plain;
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < walk.length; ++i) { Op::Run(to + index[i], from[i]); }
+  });
+}
+
+template <typename Op, typename T, typename I>
 void Write(const Walk& walk, int threads) {
   const int64_t stride = walk.indexed.strides[walk.dim];
   T* target = walk.indexed.Data<T>();
   const T* src = walk.plain.Data<T>();
-  const bool dense = HasDenseLines(walk) && stride == 1;
+  if (HasDenseLines(walk) && stride == 1) { return WriteDense<Op, T, I>(walk, threads); }
   ForLines(walk, threads, [&](int64_t line, int64_t begin, int64_t end) {
-    if (dense) {
-      const auto place = walk.PlaceOf(line);
-      const I* index = walk.index.Data<I>() + place.index;
-      T* to = target + place.indexed;
-      const T* from = src + place.plain;
-      for (int64_t i = 0; i < walk.length; ++i) { Op::Run(to + index[i], from[i]); }
-      return;
-    }
     walk.VisitLine<I>(line, begin, end, [&](int64_t k, int64_t to, int64_t from) {
       Op::Run(target + to + k * stride, src[from]);
       return true;

@@ -255,7 +255,7 @@ constexpr void Fill(FoldTable* table, DataType dtype) {
   table->at[I(Fold::kSum)][d] = Entry<Wide<Sum, Summed>, Summed>(8);
   table->at[I(Fold::kNanSum)][d] = Entry<Wide<Sum, Summed>, Summed>(8);
   table->at[I(Fold::kCountNonzero)][d] = Entry<Wide<CountNonzero, Summed>, Summed>(8);
-  table->at[I(Fold::kProd)][d] = Entry<Wide<Prod, Summed>, Summed>(8);
+  table->at[I(Fold::kProd)][d] = Entry<WideRows<Prod, Summed>, Summed>(8);
   table->at[I(Fold::kMax)][d] = Entry<Same<Max, T>, T>(sizeof(T));
   table->at[I(Fold::kMin)][d] = Entry<Same<Min, T>, T>(sizeof(T));
   table->at[I(Fold::kAll)][d] = Entry<Logic<false, T>, T>(1);

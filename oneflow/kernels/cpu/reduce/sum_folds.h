@@ -4,6 +4,10 @@
 #ifndef ONEFLOW_KERNELS_CPU_REDUCE_SUM_FOLDS_H_
 #define ONEFLOW_KERNELS_CPU_REDUCE_SUM_FOLDS_H_
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include <cstdint>
 
 #include "oneflow/kernels/cpu/reduce/lane_exchange.h"
@@ -21,7 +25,9 @@ struct Bool {
 
 constexpr int kLanes = 16;                   // accumulators, whatever the instruction set
 constexpr int kStep = kVectorLanes<double>;  // of which this many are in one vector
-constexpr int kVectors = kLanes / kStep;
+template <int kAll>
+constexpr int kVectorsOf = kAll / kStep;
+constexpr int kVectors = kVectorsOf<kLanes>;
 
 // Accumulator types, and how a few elements become one vector of them: __builtin_convertvector,
 // because the compiler does not turn a loop of conversions into one.
@@ -59,6 +65,14 @@ struct FloatTraits {
     typedef T Narrow __attribute__((vector_size(kStep * sizeof(T))));
     Narrow narrow;
     __builtin_memcpy(&narrow, from, sizeof(narrow));
+#if defined(__AVX512F__)
+    // GCC 12 converts halves and puts them together again.
+    if constexpr (sizeof(T) == 4) {
+      const __m512d wide = _mm512_maskz_cvtps_pd(0xff, (__m256)narrow);
+      __builtin_memcpy(to, &wide, sizeof(wide));
+      return;
+    }
+#endif
     *to = __builtin_convertvector(narrow, Vec);
   }
 };
@@ -137,9 +151,9 @@ struct Prod {
   }
 };
 
-template <typename Op, typename T, typename Vec>
+template <typename Op, int kCount = kVectors, typename T, typename Vec>
 void StepLanes(const T* from, Vec* accs) {
-  for (int v = 0; v < kVectors; ++v) {
+  for (int v = 0; v < kCount; ++v) {
     Vec wide;
     Traits<T>::WidenStep(from + v * kStep, &wide);
     Op::Join(accs + v, Op::Map(wide));
@@ -147,9 +161,9 @@ void StepLanes(const T* from, Vec* accs) {
 }
 
 // All lanes joined: the upper half into the lower, until one is left.
-template <typename Op, typename Vec>
+template <typename Op, int kCount = kVectors, typename Vec>
 auto JoinLanes(Vec* accs) {
-  for (int half = kVectors / 2; half > 0; half /= 2) {
+  for (int half = kCount / 2; half > 0; half /= 2) {
     for (int v = 0; v < half; ++v) { Op::Join(accs + v, accs[v + half]); }
   }
   return FoldedVector(accs[0], [](Vec* into, const Vec& from) { Op::Join(into, from); });
@@ -211,6 +225,28 @@ struct Wide {
     Acc* to = static_cast<Acc*>(into);
     const Acc* more = static_cast<const Acc*>(from);
     for (int64_t i = 0; i < n; ++i) { Op::Join(to + i, more[i]); }
+  }
+};
+
+// The same, but twice as many lanes for long rows: multiplications take longer than additions.
+template <typename Op, typename T>
+struct WideRows : Wide<Op, T> {
+  using Narrow = Wide<Op, T>;
+  using Acc = typename Narrow::Acc;
+  using Vec = typename Narrow::Vec;
+  static constexpr int kTwice = 2 * kLanes;
+  static constexpr int kCount = kVectorsOf<kTwice>;
+
+  static void Row(const void* x, int64_t n, int64_t first, void* state) {
+    const T* from = static_cast<const T*>(x);
+    int64_t i = 0;
+    if (n >= 2 * kTwice) {
+      Vec accs[kCount];
+      for (Vec& acc : accs) { acc = Vec{} + static_cast<Acc>(Op::kIdentity); }
+      for (; i + kTwice <= n; i += kTwice) { StepLanes<Op, kCount>(from + i, accs); }
+      Op::Join(static_cast<Acc*>(state), JoinLanes<Op, kCount>(accs));
+    }
+    if (i < n) { Narrow::Row(from + i, n - i, first + i, state); }
   }
 };
 

@@ -1,4 +1,5 @@
 // The kernel searchsorted.
+#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
@@ -38,25 +39,46 @@ int64_t Search(const typename Keys::Bits* row, const int64_t* order, int64_t n,
   return Bisect(n, before);
 }
 
-// The same for floats that are no NaN, in a row without a sorter: their own order, which the
-// processor knows, instead of that of keys.
-template <typename Float, bool kRight>
-int64_t SearchFloat(const Float* row, int64_t n, Float value) {
-  return Bisect(n, [=](int64_t i) { return kRight ? row[i] <= value : row[i] < value; });
-}
+constexpr int kAbreast = 16;
 
-template <typename Keys, bool kRight>
-int64_t Find(const typename Keys::Bits* row, const int64_t* order, int64_t n,
-             typename Keys::Bits value) {
-  if constexpr (Keys::kIsFloat && sizeof(value) >= 4) {
-    using Float = std::conditional_t<sizeof(value) == 4, float, double>;
-    if (order == nullptr && !Keys::IsNan(value)) {
-      Float number;
-      std::memcpy(&number, &value, sizeof(number));
-      return SearchFloat<Float, kRight>(reinterpret_cast<const Float*>(row), n, number);
+// The same for kAbreast floats, none of them NaN, in a row without a sorter: by their own order, which
+// the processor knows, instead of that of keys. All take their steps together, since the steps of one
+// wait for each other.
+template <typename Float, bool kRight>
+void SearchAbreast(const Float* row, int64_t n, const Float* values, int64_t* found) {
+  for (int l = 0; l < kAbreast; ++l) { found[l] = 0; }
+  for (; n > 1; n -= n / 2) {
+    const int64_t half = n / 2;
+    const Float* middle = row + half - 1;
+    for (int l = 0; l < kAbreast; ++l) {
+      const Float x = middle[found[l]];
+      const bool before = kRight ? x <= values[l] : x < values[l];
+      found[l] += half & -static_cast<int64_t>(before);
     }
   }
-  return Search<Keys, kRight>(row, order, n, Keys::Of(value));
+  for (int l = 0; l < kAbreast && n == 1; ++l) {
+    const Float x = row[found[l]];
+    found[l] += (kRight ? x <= values[l] : x < values[l]) ? 1 : 0;
+  }
+}
+
+// Searches for values[0..count), count <= kAbreast.
+template <typename Keys, bool kRight>
+void Find(const typename Keys::Bits* row, const int64_t* order, int64_t n,
+          const typename Keys::Bits* values, int64_t count, int64_t* found) {
+  if constexpr (Keys::kIsFloat && sizeof(*values) >= 4) {
+    using Float = std::conditional_t<sizeof(*values) == 4, float, double>;
+    bool numbers = order == nullptr && count == kAbreast;
+    for (int64_t i = 0; i < count; ++i) { numbers = numbers && !Keys::IsNan(values[i]); }
+    if (numbers) {
+      Float floats[kAbreast];
+      std::memcpy(floats, values, sizeof(floats));
+      return SearchAbreast<Float, kRight>(reinterpret_cast<const Float*>(row), n, floats, found);
+    }
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    found[i] = Search<Keys, kRight>(row, order, n, Keys::Of(values[i]));
+  }
 }
 
 template <typename Keys>
@@ -79,15 +101,20 @@ Maybe<void> SearchSorted(const KernelCall& call) {
     }
   }
   ParallelFor(call.threads, total, 2048, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
+    int64_t count = 0;
+    for (int64_t i = begin; i < end; i += count) {
+      count = std::min<int64_t>({kAbreast, end - i, per_row - i % per_row});
       const int64_t row = sequence.ndim == 1 ? 0 : i / per_row * n;
       const int64_t* by = order == nullptr ? nullptr : order + row;
-      const int64_t found = attrs.right ? Find<Keys, true>(sorted + row, by, n, values[i])
-                                        : Find<Keys, false>(sorted + row, by, n, values[i]);
-      if (attrs.dtype == DataType::kInt32) {
-        out.Data<int32_t>()[i] = static_cast<int32_t>(found);
-      } else {
-        out.Data<int64_t>()[i] = found;
+      int64_t found[kAbreast];
+      attrs.right ? Find<Keys, true>(sorted + row, by, n, values + i, count, found)
+                  : Find<Keys, false>(sorted + row, by, n, values + i, count, found);
+      for (int64_t k = 0; k < count; ++k) {
+        if (attrs.dtype == DataType::kInt32) {
+          out.Data<int32_t>()[i + k] = static_cast<int32_t>(found[k]);
+        } else {
+          out.Data<int64_t>()[i + k] = found[k];
+        }
       }
     }
   });

@@ -99,14 +99,14 @@ Keyed Kth(Keyed* x, int64_t n, int64_t k) {
 
 // ---- topk ---------------------------------------------------------------------------------------
 
+// So few are kept in order, which is less work than choosing among more.
+constexpr int64_t kFewBest = 4;
+
 // Where a good part is wanted, all elements are sorted.
-bool SortsAll(int64_t n, int64_t k) { return 4 * k >= n && (k > 4 || n <= k); }
+bool SortsAll(int64_t n, int64_t k) { return 4 * k >= n && (k > kFewBest || n <= k); }
 
 // Room for all elements and as many again, or for twice as many candidates as are wanted.
 int64_t TopkRoom(int64_t n, int64_t k) { return SortsAll(n, k) ? 2 * n : 2 * k + 64; }
-
-// So few are kept in order, which is less work than choosing among more.
-constexpr int64_t kFewBest = 32;
 
 // The k first of elements [begin, end) in order, k <= kFewBest. Returns their number.
 template <typename Keys, typename Keyed = typename Keys::Keyed>

@@ -150,15 +150,17 @@ TEST(Searchsorted, AgreesWithReference) {
     for (int64_t i = 0; i < sequence.count(); ++i) {
       sequence.Set(i, static_cast<double>(i % std::max<int64_t>(n, 1) / 2));
     }
-    HostArray values = RandomArray(&rng, dtype, {3, 5}, PickLayout(&rng, true));
+    const Dims shape{3, Pick(&rng, 1, 40)};  // a few values, or many that are searched for together
+    HostArray values = RandomArray(&rng, dtype, shape, PickLayout(&rng, true));
     for (int64_t i = 0; i < values.count(); ++i) {
       values.Set(i, static_cast<double>(Pick(&rng, 0, 11)));
     }
+    if (IsFloating(dtype) && OneIn(&rng, 4)) { values.Set(Pick(&rng, 0, values.count() - 1), NAN); }
     SearchAttrs attrs;
     attrs.right = OneIn(&rng, 2);
     attrs.dtype = OneIn(&rng, 2) ? DataType::kInt32 : DataType::kInt64;
-    HostArray want(attrs.dtype, {3, 5});
-    HostArray got(attrs.dtype, {3, 5});
+    HostArray want(attrs.dtype, shape);
+    HostArray got(attrs.dtype, shape);
     CHECK_JUST(Call("searchsorted.cpu.reference", {&sequence, &values, nullptr}, {&want}, &attrs));
     CHECK_JUST(Call("searchsorted.cpu.bisect", {&sequence, &values, nullptr}, {&got}, &attrs));
     ASSERT_EQ(Difference(got, want, 0.0), "") << DataTypeName(dtype);
