@@ -471,6 +471,7 @@ Maybe<void> Dispatch(const FunctionalOp& op, const TensorPtr* inputs, int num_in
   } else {
     JUST(RunKernelOp(def, o, attrs, metas.data(), options.generator, outputs));
   }
+  if (o.count == 0) { MarkSource(outputs[0]); }
   if (__builtin_expect(o.global, 0)) {
     JUST(MakeResultsGlobal(def, o.tensors, o.count, attrs, outputs));
   }

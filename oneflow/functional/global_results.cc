@@ -8,6 +8,8 @@ namespace oneflow {
 
 namespace {
 
+thread_local GlobalMetaPtr source_global;
+
 constexpr int kInline = 16;
 
 struct GlobalOperands {
@@ -106,6 +108,18 @@ void MakeGlobalLike(const TensorPtr& result, const Tensor& like) {
   }
   GlobalMeta meta = *like.global();
   meta.sbps.assign(meta.sbps.size(), Sbp::Broadcast());
+  result->set_global(std::make_shared<const GlobalMeta>(std::move(meta)));
+}
+
+const GlobalMetaPtr& SourceGlobal() { return source_global; }
+void SetSourceGlobal(GlobalMetaPtr global) { source_global = std::move(global); }
+
+void MarkSource(const TensorPtr& result) {
+  if (source_global == nullptr) { return; }
+  GlobalMeta meta = *source_global;
+  for (Sbp& sbp : meta.sbps) {
+    if (sbp.dim() >= result->ndim()) { sbp = Sbp::Broadcast(); }
+  }
   result->set_global(std::make_shared<const GlobalMeta>(std::move(meta)));
 }
 

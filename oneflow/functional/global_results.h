@@ -25,6 +25,12 @@ Maybe<void> MakeResultsGlobal(const OpDef& def, const TensorPtr* inputs, int num
 // has its shape, else each rank has all of it.
 void MakeGlobalLike(const TensorPtr& result, const Tensor& like);
 
+// How what ops without operands make on this thread lies; nullptr for local tensors. A result that lacks
+// the dim to split is broadcast.
+const GlobalMetaPtr& SourceGlobal();
+void SetSourceGlobal(GlobalMetaPtr global);
+void MarkSource(const TensorPtr& result);
+
 }  // namespace oneflow
 
 #endif  // ONEFLOW_FUNCTIONAL_GLOBAL_RESULTS_H_

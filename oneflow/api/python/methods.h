@@ -70,6 +70,9 @@ bool InitFunction(PyObject* module);
 // py_autocast.cc.
 extern PyMethodDef kAutocastFunctions[];
 
+// py_global.cc: where new tensors lie.
+extern PyMethodDef kGlobalFunctions[];
+
 // py_memory.cc.
 extern PyMethodDef kMemoryFunctions[];
 

@@ -210,6 +210,7 @@ bool Init(py::module_& m) {
          InitFunction(module) && PyModule_AddFunctions(module, kDataFunctions) == 0 &&
          PyModule_AddFunctions(module, kMemoryFunctions) == 0 &&
          PyModule_AddFunctions(module, kAutocastFunctions) == 0 &&
+         PyModule_AddFunctions(module, kGlobalFunctions) == 0 &&
          PyModule_AddFunctions(module, kDlpackFunctions) == 0 &&
          PyModule_AddFunctions(module, kSavedHooksFunctions) == 0 &&
          PyModule_AddFunctions(ops.ptr(), kDlpackFunctions) == 0 &&

@@ -7,6 +7,7 @@
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/py_ref.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/functional/global_results.h"
 
 namespace oneflow {
 
@@ -42,8 +43,9 @@ PyObject* GetIsGlobal(PyObject* self, void*) { return PyBool_FromLong(Global(sel
 
 PyObject* GetIsLocal(PyObject* self, void*) { return PyBool_FromLong(Global(self) == nullptr); }
 
-PyObject* GetGlobal(PyObject* self, void*) {
-  const GlobalMetaPtr& global = Global(self);
+namespace {
+
+PyObject* Text(const GlobalMetaPtr& global) {
   if (global == nullptr) { Py_RETURN_NONE; }
   PyRef sbps = PyRef::Steal(PyTuple_New(static_cast<Py_ssize_t>(global->sbps.size())));
   if (!sbps) { return nullptr; }
@@ -55,22 +57,46 @@ PyObject* GetGlobal(PyObject* self, void*) {
   return Py_BuildValue("(sO)", global->placement.ToString().c_str(), sbps.get());
 }
 
-int SetGlobal(PyObject* self, PyObject* value, void*) {
-  if (value == nullptr || value == Py_None) {
-    TensorValue(self)->set_global(nullptr);
-    return 0;
-  }
+// nullptr for None; false, and an exception, for what Text does not give.
+bool FromText(PyObject* value, GlobalMetaPtr* global) {
+  if (value == nullptr || value == Py_None) { return true; }
   const char* placement = nullptr;
   PyObject* list = nullptr;
   if (!PyTuple_Check(value)) {
     PyErr_SetString(PyExc_TypeError, "[global] expects a placement and sbps, or None");
-    return -1;
+    return false;
   }
-  if (PyArg_ParseTuple(value, "sO", &placement, &list) == 0) { return -1; }
+  if (PyArg_ParseTuple(value, "sO", &placement, &list) == 0) { return false; }
   std::vector<std::string> sbps;
-  if (!Strings(list, &sbps)) { return -1; }
-  TensorValue(self)->set_global(PY_JUST_OR(Parse(placement, sbps), -1));
+  if (!Strings(list, &sbps)) { return false; }
+  *global = PY_JUST_OR(Parse(placement, sbps), false);
+  return true;
+}
+
+PyObject* GetSourceGlobal(PyObject*, PyObject*) { return Text(SourceGlobal()); }
+
+PyObject* SetSourceGlobalTo(PyObject*, PyObject* value) {
+  GlobalMetaPtr global;
+  if (!FromText(value, &global)) { return nullptr; }
+  SetSourceGlobal(std::move(global));
+  Py_RETURN_NONE;
+}
+
+}  // namespace
+
+PyObject* GetGlobal(PyObject* self, void*) { return Text(Global(self)); }
+
+int SetGlobal(PyObject* self, PyObject* value, void*) {
+  GlobalMetaPtr global;
+  if (!FromText(value, &global)) { return -1; }
+  TensorValue(self)->set_global(std::move(global));
   return 0;
 }
+
+PyMethodDef kGlobalFunctions[] = {
+    {"source_global", GetSourceGlobal, METH_NOARGS,
+     "How what ops without operands make on this thread lies; None for local tensors."},
+    {"set_source_global", SetSourceGlobalTo, METH_O, "Sets what source_global() gives."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace oneflow

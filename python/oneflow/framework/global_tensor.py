@@ -28,7 +28,7 @@ from oneflow import _oneflow_internal
 
 _C = _oneflow_internal._C
 Tensor = _oneflow_internal.Tensor
-_MAX_SPLIT_AXIS = 6
+MAX_SPLIT_AXIS = 6
 
 
 class placement:
@@ -188,8 +188,8 @@ def split(dim: int) -> sbp:
         >>> flow.sbp.split(0)
         oneflow.sbp.split(dim=0)
     """
-    if not 0 <= dim < _MAX_SPLIT_AXIS:
-        raise RuntimeError(f"[sbp] expects a dim to split in [0, {_MAX_SPLIT_AXIS}), got {dim}")
+    if not 0 <= dim < MAX_SPLIT_AXIS:
+        raise RuntimeError(f"[sbp] expects a dim to split in [0, {MAX_SPLIT_AXIS}), got {dim}")
     return sbp("split", dim)
 
 
@@ -248,8 +248,31 @@ def made_global(tensor: Any, where: Any, how: Any) -> Any:
 
 
 def _mark(tensor: Any, where: placement, how: tuple[sbp, ...]) -> Any:
-    tensor._global = f"{where.type}:{where._ranks}", [one._text() for one in how]
+    tensor._global = as_text(where, how)
     return tensor
+
+
+def as_text(where: placement, how: tuple[sbp, ...]) -> tuple[str, list[str]]:
+    """A placement and an sbp as the runtime takes them.
+
+    Example:
+        >>> from oneflow.framework.global_tensor import as_text, broadcast, placement
+        >>> as_text(placement("cpu", [0]), (broadcast,))
+        ('cpu:[0]', ['B'])
+    """
+    return f"{where.type}:{where._ranks}", [one._text() for one in how]
+
+
+def from_text(lies: Any) -> tuple[placement, tuple[sbp, ...]]:
+    """What `as_text` made text of.
+
+    Example:
+        >>> from oneflow.framework.global_tensor import from_text
+        >>> from_text(("cpu:[0]", ["B"]))
+        (oneflow.placement(type="cpu", ranks=[0]), (oneflow.sbp.broadcast,))
+    """
+    where, how = lies
+    return _placement_of(where), tuple(_sbp_of(one) for one in how)
 
 
 @functools.lru_cache(maxsize=64)
@@ -276,8 +299,7 @@ def place_of(tensor: Any) -> tuple[Any, Any]:
     """
     if not tensor.is_global:
         return None, None
-    where, how = tensor._global
-    return _placement_of(where), tuple(_sbp_of(one) for one in how)
+    return from_text(tensor._global)
 
 
 def to_global(

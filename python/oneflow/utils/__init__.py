@@ -1,10 +1,10 @@
-"""Tools around training: data, hooks, checkpointing, DLPack."""
+"""Tools around training: data, hooks, checkpointing, DLPack, global tensors."""
 
 from typing import Any as _Any
 
 
 def __getattr__(name: str) -> _Any:
-    if name in ("checkpoint", "data", "dlpack", "hooks", "tensor"):
+    if name in ("checkpoint", "data", "dlpack", "global_view", "hooks", "tensor"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")
