@@ -15,7 +15,7 @@ data: Any = flow.utils.data
 loose: Any = flow  # wrong types on purpose
 
 
-class WithoutLength(data.Dataset):  # type: ignore[misc]
+class WithoutLength(data.Dataset):
     def __getitem__(self, index: int) -> int:
         return index
 

@@ -486,7 +486,8 @@ def test_sizes() -> None:
     assert type(size * 2) is flow.Size and (size * 2).numel() == 36
     assert type(size[:2] + size[1:]) is flow.Size
     assert (4,) + size == (4, 1, 2, 3)
-    made = flow.Size([flow.tensor(2), np.int64(3), True])
+    items: list[Any] = [flow.tensor(2), np.int64(3), True]
+    made = flow.Size(items)
     assert made == (2, 3, 1) and {type(item) for item in made} == {int}
     with raises(TypeError, r"\[Size\] expects ints, got str as item 1"):
         flow.Size([1, "a"])  # type: ignore[list-item]
