@@ -94,8 +94,8 @@ Maybe<std::vector<std::pair<std::string, TensorPtr>>> TracedGraph::CapturedTenso
 }
 
 Maybe<TensorTuple> TracedGraph::Run(const TensorTuple& inputs) const {
-  const GraphLease lease = JUST(Lease());
-  CompiledGraph* compiled = GraphOf(lease);
+  const lifetime::ParkableLease lease(JUST(Lease()));
+  CompiledGraph* compiled = GraphOf(lease.get());
   const std::vector<TensorMeta>& expected = compiled->arguments();
   if (inputs.size() != expected.size()) {
     return RuntimeError("[graph] '{}' expects {} arguments, got {}", name(), expected.size(),

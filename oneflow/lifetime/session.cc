@@ -1,8 +1,10 @@
 #include "oneflow/lifetime/session.h"
 
 #include <string>
+#include <utility>
 
 #include "oneflow/common/interleave/ordering_fault.h"
+#include "oneflow/common/thread.h"
 #include "oneflow/lifetime/lifetime_log.h"
 
 namespace oneflow {
@@ -13,9 +15,24 @@ namespace {
 using interleave::Misordered;
 using interleave::OrderingFault;
 
+ONEFLOW_THREAD_LOCAL(ParkableLease*) innermost{nullptr};
+
 std::string NameOf(const std::string& graph) { return "graph '" + graph + "'"; }
 
 }  // namespace
+
+ParkableLease::ParkableLease(GraphLease lease) : lease_(std::move(lease)), outer_(innermost) {
+  innermost = this;
+}
+
+ParkableLease::~ParkableLease() { innermost = outer_; }
+
+void ParkableLease::ReturnAll() {
+  for (ParkableLease* lease = innermost; lease != nullptr; lease = lease->outer_) {
+    lease->lease_.reset();
+  }
+  innermost = nullptr;
+}
 
 Session::Session(const Admission* admission, Closer* closer)
     : admission_(admission), closer_(closer) {

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "oneflow/common/maybe.h"
@@ -107,6 +108,25 @@ class GraphLease {
 
   Session* session_;
   Session::Entry* entry_;
+};
+
+// A lease for a call in which the host may park this thread for ever (as Python does at exit): it is
+// given back then, since a close would wait for it in vain. Nests. REQUIRES: lives on the stack.
+class ParkableLease {
+ public:
+  explicit ParkableLease(GraphLease lease);
+  ~ParkableLease();
+  ParkableLease(const ParkableLease&) = delete;
+  ParkableLease& operator=(const ParkableLease&) = delete;
+
+  const GraphLease& get() const { return *lease_; }
+
+  // Of this thread, which will not touch their graphs again.
+  static void ReturnAll();
+
+ private:
+  std::optional<GraphLease> lease_;
+  ParkableLease* const outer_;
 };
 
 }  // namespace lifetime

@@ -49,6 +49,31 @@ TEST_F(SessionTest, UseOfAClosedGraphNamesIt) {
   EXPECT_EQ(session_.num_graphs(), 0u);
 }
 
+// A thread that the host parks for ever in the middle of a call.
+TEST_F(SessionTest, AParkedThreadGivesItsLeasesBack) {
+  const GraphHandle handle = Add("G");
+  std::atomic<bool> holds{false};
+  std::atomic<bool> parks{false};
+  std::atomic<bool> ends{false};
+  std::thread parked([&] {
+    ParkableLease outer(CHECK_JUST(session_.Acquire(handle)));
+    ParkableLease inner(CHECK_JUST(session_.Acquire(handle)));
+    EXPECT_EQ(inner.get()->name(), "G");
+    holds = true;
+    while (!parks) { std::this_thread::yield(); }
+    ParkableLease::ReturnAll();
+    while (!ends) { std::this_thread::yield(); }
+  });
+  while (!holds) { std::this_thread::yield(); }
+  session_.PostCloseGraph(handle);
+  EXPECT_EQ(session_.num_graphs(), 1u);
+  parks = true;
+  Settle();
+  EXPECT_EQ(session_.num_graphs(), 0u);
+  ends = true;
+  parked.join();
+}
+
 TEST_F(SessionTest, CloseIsIdempotent) {
   const GraphHandle handle = Add("G");
   for (int i = 0; i < 3; ++i) { EXPECT_TRUE(session_.CloseGraph(handle).ok()); }

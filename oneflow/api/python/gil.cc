@@ -14,6 +14,7 @@
 #include "oneflow/lifetime/deadline.h"
 #include "oneflow/lifetime/late_exit.h"
 #include "oneflow/lifetime/reentry_door.h"
+#include "oneflow/lifetime/session.h"
 
 namespace oneflow {
 
@@ -35,6 +36,7 @@ void AwaitFinalizing() {
 }  // namespace
 
 void Gil::ParkForEver() {
+  lifetime::ParkableLease::ReturnAll();
   while (true) { pause(); }
 }
 
