@@ -38,6 +38,7 @@ class FusedStep {
 
   Maybe<void> Run();
   double cost_ns() const { return cost_ns_; }
+  int threads() const { return threads_; }
   int num_kernels() const { return static_cast<int>(members_.size()); }
 
  private:

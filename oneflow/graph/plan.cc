@@ -30,6 +30,7 @@ Maybe<void> Plan::Build() {
   num_threads_ = cpu::NumThreads();
   JUST(AddSteps());
   PlaceBuffers();
+  FindSerial();
   return Ok();
 }
 
@@ -231,6 +232,16 @@ void Plan::AdaptThreads() {
     call.scratch_bytes = bytes;
     step.call.call = call;
   }
+  FindSerial();
+}
+
+void Plan::FindSerial() {
+  bool serial = true;
+  for (const Step& step : steps_) {
+    const int threads = step.fused != nullptr ? step.fused->threads() : step.call.call.threads;
+    serial = serial && threads == 1;
+  }
+  serial_.store(serial, std::memory_order_relaxed);
 }
 
 Maybe<void> Plan::Run(const Given& given) {

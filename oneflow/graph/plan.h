@@ -8,6 +8,7 @@
 #ifndef ONEFLOW_GRAPH_PLAN_H_
 #define ONEFLOW_GRAPH_PLAN_H_
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -45,6 +46,8 @@ class Plan {
   Maybe<void> Run(const Given& given);
 
   double cost_ns() const { return cost_ns_; }
+  // No kernel uses more than one thread.
+  bool serial() const { return serial_.load(std::memory_order_relaxed); }
   int num_steps() const { return static_cast<int>(steps_.size()); }
   int num_kernels() const { return num_kernels_; }
   int64_t peak_bytes() const { return memory_.bytes - scratch_bytes_; }
@@ -77,6 +80,7 @@ class Plan {
   void NoteUses(const Node& node, int step);
   void* FixedBase(BufferId buffer) const;
   void AdaptThreads();
+  void FindSerial();
 
   LogicalGraph graph_;
   std::vector<CallBuilder> builders_;
@@ -97,6 +101,7 @@ class Plan {
   int64_t constant_bytes_ = 0;
   char* base_ = nullptr;
   int num_threads_ = 0;  // what the steps' threads were chosen for
+  std::atomic<bool> serial_{true};
   double cost_ns_ = 0;
   int num_kernels_ = 0;
 };

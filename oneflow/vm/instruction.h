@@ -49,6 +49,8 @@ struct OpCall {
       0;  // the last so many of the writes are never poisoned: they keep what they hold
   OnFailure on_failure = OnFailure::kPoison;
   bool overwrites = true;  // every written storage is written in full: clears its poison
+  // Inline if it is estimated under this; 0: by the vm's own rule for an op.
+  double inline_limit_ns = 0;
   Stream* stream = nullptr;
 };
 

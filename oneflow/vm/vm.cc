@@ -203,7 +203,8 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   const bool must_inline = stopped_.load(std::memory_order_acquire) || mode() == Mode::kInline;
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
   const bool wanted_inline =
-      must_inline || (mode() == Mode::kAuto && TouchesVisible(*call)) || DrawInline(small);
+      must_inline || (mode() == Mode::kAuto && TouchesVisible(*call)) ||
+      DrawInline(call->inline_limit_ns > 0 ? cost < call->inline_limit_ns : small);
   if (wanted_inline) {
     bool ready = call->stream->Idle() && DependenciesPassed(*call);
     // Others may keep the stream busy for ever: only where nobody can queue is it waited for to the end.
