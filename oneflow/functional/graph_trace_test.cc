@@ -379,9 +379,11 @@ class Events : public TraceSink {
   void Record(const char* category, const char* name, int64_t, int64_t) override {
     const std::lock_guard<std::mutex> lock(mutex);
     seen.push_back(std::string(category) + " " + name);
+    threads.push_back(std::this_thread::get_id());
   }
   std::mutex mutex;
   std::vector<std::string> seen;
+  std::vector<std::thread::id> threads;
 };
 
 TEST_F(GraphTraceTest, AProfilerSeesActorsAndTheirKernels) {
@@ -403,6 +405,27 @@ TEST_F(GraphTraceTest, AProfilerSeesActorsAndTheirKernels) {
     }
   }
   EXPECT_EQ(seen, expected);
+}
+
+TEST_F(GraphTraceTest, OnlyShortGraphsRunOnTheThreadThatCallsThem) {
+  static auto* events = new Events;
+  for (const int64_t n : {int64_t{100}, int64_t{1} << 20}) {
+    const TensorPtr x = Random({n}, 1);
+    Values(x);  // the stream is idle then
+    const auto graph =
+        Trace({x}, [](const TensorTuple& in) { return TensorTuple{CHECK_JUST(f::tanh(in[0]))}; });
+    TraceSink::Set(events);
+    const TensorTuple out = CHECK_JUST(graph->Run({x}));
+    CHECK_JUST(Vm::Get()->SyncRead(out[0]->storage()));
+    TraceSink::Set(nullptr);
+  }
+  const std::lock_guard<std::mutex> lock(events->mutex);
+  std::vector<bool> here;
+  for (size_t i = 0; i < events->seen.size(); ++i) {
+    if (events->seen[i] != "graph G") { continue; }
+    here.push_back(events->threads[i] == std::this_thread::get_id());
+  }
+  EXPECT_EQ(here, (std::vector<bool>{true, false}));
 }
 
 TEST_F(GraphTraceTest, OtherThreadsRunEagerly) {

@@ -36,7 +36,7 @@
 //     name: str
 //     closed: bool
 //     run(inputs: list[Tensor]) -> list[Tensor]
-//         Issues the whole graph as one instruction, and returns at once. Inputs must have the shape,
+//         Issues the whole graph as one instruction, and returns at once (a short one has run then). Inputs must have the shape,
 //         dtype and device of the trace (else RuntimeError; any strides). Outputs are new tensors without
 //         history; an output that is an input or a captured tensor shares its memory. RuntimeError
 //         "graph 'X' is closed". Kernels' failures: as those of eager ops (raised here, or by who
