@@ -92,9 +92,8 @@ void BindTrace(py::module_& m) {
   });
   m.def("trace_region", [](int region) { Trace("trace_region")->SetRegion(region); });
   m.def("trace_draws", [] { return Trace("trace_draws")->DrawMark(); });
-  m.def("trace_rewind", [](const std::vector<uint64_t>& mark) {
-    Trace("trace_rewind")->RewindDraws(mark);
-  });
+  m.def("trace_rewind",
+        [](const std::vector<uint64_t>& mark) { Trace("trace_rewind")->RewindDraws(mark); });
   m.def("suspend_trace", [](bool suspended) {
     if (GraphTrace* trace = GraphTrace::Unfinished()) { trace->SetSuspended(suspended); }
   });
