@@ -110,3 +110,98 @@ def describe(tensor: Any) -> str:
     name = str(tensor.dtype).rpartition(".")[2]
     grad = ", requires_grad=True" if tensor.requires_grad else ""
     return f"tensor(shape={tuple(tensor.shape)}, dtype={name}, device={tensor.device.type}{grad})"
+
+
+class NamedArg:
+    """A node of an `ArgsTree`: a list, tuple, dict, or what stands in one, and its name.
+
+    Example:
+        >>> from oneflow.nn.graph.util import NamedArg
+        >>> NamedArg("net_input", "0", 3).value()
+        3
+    """
+
+    def __init__(self, prefix: str, name: str, value: Any) -> None:
+        self._prefix, self._name, self._value = prefix, name, value
+
+    def prefix(self) -> str:
+        """The name of what it stands in."""
+        return self._prefix
+
+    def name(self) -> str:
+        """Its index, or its key."""
+        return self._name
+
+    def value(self) -> Any:
+        """The node itself."""
+        return self._value
+
+    def is_leaf(self) -> bool:
+        """Whether nothing stands in it."""
+        return not isinstance(self._value, (list, tuple, dict))
+
+    def __repr__(self) -> str:
+        shown = describe(self._value) if isinstance(self._value, Tensor) else type(self._value)
+        return f"(name: {self._prefix}.{self._name}, value: {shown})"
+
+
+class ArgsTree:
+    """A nested structure as a tree, whose nodes can be gone through, and whose leaves be replaced.
+
+    Args:
+        io_args: lists, tuples and dicts of anything
+        gen_name: whether functions and loops get `NamedArg`s, and not the nodes themselves
+        root_prefix, root_name: the name of the whole
+
+    Example:
+        >>> from oneflow.nn.graph.util import ArgsTree
+        >>> ArgsTree([1, {"a": 2}]).map_leaf(lambda leaf: leaf + 1)
+        [2, {'a': 3}]
+        >>> [node for node in ArgsTree((1, [2])).iter_nodes()]
+        [(1, [2]), 1, [2], 2]
+
+    Source: the interface follows OneFlow's nn.graph.util.ArgsTree.
+    """
+
+    def __init__(
+        self, io_args: Any, gen_name: bool = False, root_prefix: str = "", root_name: Any = None
+    ) -> None:
+        self._root = io_args
+        self._named = gen_name
+        self._prefix, self._name = root_prefix, "" if root_name is None else str(root_name)
+
+    def _nodes(self, value: Any, prefix: str, name: str) -> Iterator[NamedArg]:
+        yield NamedArg(prefix, name, value)
+        path = f"{prefix}_{name}" if name else prefix
+        if isinstance(value, (list, tuple)):
+            for index, item in enumerate(value):
+                yield from self._nodes(item, path, str(index))
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                yield from self._nodes(item, path, str(key))
+
+    def iter_nodes(self) -> Iterator[Any]:
+        """Every node, what holds others before these."""
+        for node in self._nodes(self._root, self._prefix, self._name):
+            yield node if self._named else node.value()
+
+    def iter_named_nodes(self) -> Iterator[tuple[str, NamedArg]]:
+        """Pairs of each node's full name and the node."""
+        for node in self._nodes(self._root, self._prefix, self._name):
+            yield f"{node.prefix()}_{node.name()}", node
+
+    def map_leaf(self, function: Any) -> Any:
+        """The structure with each leaf replaced by what the function makes of it."""
+        return self._mapped(self._root, self._prefix, self._name, function)
+
+    def _mapped(self, value: Any, prefix: str, name: str, function: Any) -> Any:
+        path = f"{prefix}_{name}" if name else prefix
+        if isinstance(value, (list, tuple)):
+            items = [self._mapped(v, path, str(i), function) for i, v in enumerate(value)]
+            if hasattr(value, "_fields"):
+                return type(value)(*items)
+            return items if type(value) is list else type(value)(items)
+        if isinstance(value, dict):
+            made = {k: self._mapped(v, path, str(k), function) for k, v in value.items()}
+            return made if type(value) is dict else _dict_of(type(value), made)
+        return function(NamedArg(prefix, name, value) if self._named else value)
