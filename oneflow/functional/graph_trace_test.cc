@@ -274,6 +274,22 @@ TEST_F(GraphTraceTest, AFailingRunLeavesWhatItUpdatesAndTheNextRunIsWhole) {
   }
 }
 
+TEST_F(GraphTraceTest, AGraphRunsWhileAnotherIsBuilt) {
+  const TensorPtr x = Random({3, 4}, 1);
+  const TensorPtr strided = CHECK_JUST(f::transpose(x, 0, 1));
+  const Build square = [](const TensorTuple& in) {
+    return TensorTuple{CHECK_JUST(f::square(in[0]))};
+  };
+  const auto inner = Trace({strided}, square);
+  const Floats expected = Values(square({strided})[0]);
+  CHECK_JUST(GraphTrace::Begin("H"));
+  const TensorPtr lazy = CHECK_JUST(GraphTrace::Current()->AddInput(strided->meta(), "x", false));
+  const TensorTuple out = CHECK_JUST(inner->Run({strided}));
+  EXPECT_NE(MessageOf(inner->Run({lazy})).find("that is being built"), std::string::npos);
+  GraphTrace::Abort();
+  EXPECT_EQ(Values(out[0]), expected);
+}
+
 TEST_F(GraphTraceTest, ChecksArguments) {
   const TensorPtr x = Make({1, 2}, {2});
   const auto graph = Trace({x}, [](const TensorTuple& in) { return in; });

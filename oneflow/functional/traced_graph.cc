@@ -109,6 +109,7 @@ Maybe<TensorTuple> TracedGraph::Run(const TensorTuple& inputs) const {
     JUST(CheckArgument(name(), i, expected[i], *input));
     if (!input->contiguous() || compiled->Updates(input->storage())) {
       const ScopedGradMode no_grad(false);
+      const ScopedEager eager;  // another graph may be under construction here
       input = JUST(GetGradientOps().clone(input));
       dense.push_back(input);
     }
