@@ -157,6 +157,31 @@ BAD: dict[str, tuple[Any, Any, str]] = {
         TypeError,
         "got a list with None as item 1",
     ),
+    "groups": (
+        lambda: nn.GroupNorm(3, 4),
+        ValueError,
+        r"\[GroupNorm\] expects channels that 3 groups divide, got 4",
+    ),
+    "no packed sequence": (
+        lambda: nn.utils.rnn.pad_packed_sequence(3),
+        TypeError,
+        r"\[pad_packed_sequence\] expects a PackedSequence, got int",
+    ),
+    "sequences that differ": (
+        lambda: nn.utils.rnn.pad_sequence([flow.ones(2), flow.ones(3, 1)]),
+        ValueError,
+        r"\[pad_sequence\] expects sequences alike .*, got \[\(2,\), \(3, 1\)\]",
+    ),
+    "no sequence": (
+        lambda: nn.utils.rnn.pad_sequence([]),
+        ValueError,
+        r"\[pad_sequence\] expects sequences .*, got none",
+    ),
+    "no parameters": (
+        lambda: nn.utils.parameters_to_vector([]),
+        ValueError,
+        r"\[parameters_to_vector\] expects at least one tensor, got none",
+    ),
     "type": (
         lambda: flow.ones(1).type("foo"),
         TypeError,

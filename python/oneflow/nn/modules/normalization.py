@@ -55,6 +55,10 @@ class GroupNorm(Module):
         super().__init__()
         check_count("GroupNorm", "num_groups", num_groups)
         check_count("GroupNorm", "num_channels", num_channels)
+        if num_channels % num_groups:
+            raise ValueError(
+                f"[GroupNorm] expects channels that {num_groups} groups divide, got {num_channels}"
+            )
         self.num_groups = num_groups
         self.num_channels = num_channels
         self.eps = eps

@@ -32,6 +32,7 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
 
     Raises:
         TypeError: it holds something that is no Tensor.
+        ValueError: it holds none.
 
     Example:
         >>> import oneflow as flow
@@ -39,6 +40,8 @@ def parameters_to_vector(parameters: Iterable[Any]) -> Any:
         tensor([1., 1., 0.], dtype=oneflow.float32)
     """
     flat = [_C.reshape(p, (-1,)) for p in _checked("parameters_to_vector", parameters)]
+    if not flat:
+        raise ValueError("[parameters_to_vector] expects at least one tensor, got none")
     return _C.cat(flat, 0)
 
 

@@ -232,6 +232,7 @@ def pad_packed_sequence(
         Tensor (steps, batch, ...) or (batch, steps, ...), and the lengths, an int64 Tensor (batch,)
 
     Raises:
+        TypeError: `sequence` is no PackedSequence.
         ValueError: total_length is smaller than the longest sequence.
 
     Example:
@@ -242,6 +243,10 @@ def pad_packed_sequence(
         >>> padded.tolist(), lengths.tolist()
         ([[1, 2], [3, 0]], [2, 1])
     """
+    if not isinstance(sequence, PackedSequence):
+        raise TypeError(
+            f"[pad_packed_sequence] expects a PackedSequence, got {type(sequence).__name__}"
+        )
     sizes = _lengths(sequence.batch_sizes)
     steps = len(sizes) if total_length is None else total_length
     if steps < len(sizes):
@@ -288,6 +293,9 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
     Returns:
         Tensor (longest, batch, ...), or with `batch_first` (batch, longest, ...)
 
+    Raises:
+        ValueError: there is no sequence, or they differ in more than their length.
+
     Example:
         >>> import oneflow as flow
         >>> from oneflow.nn.utils.rnn import pad_sequence
@@ -295,7 +303,12 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
         [[1, 2], [3, 0]]
     """
     items = [sequences[i] for i in range(len(sequences))]
-    longest = max(item.shape[0] for item in items)
+    shapes = [tuple(item.shape) for item in items]
+    if not all(shape and shape[1:] == shapes[0][1:] for shape in shapes) or not shapes:
+        raise ValueError(
+            f"[pad_sequence] expects sequences alike but for their length, got {shapes or 'none'}"
+        )
+    longest = max(shape[0] for shape in shapes)
     padded = []
     for item in items:
         missing = longest - item.shape[0]
