@@ -122,6 +122,35 @@ def test_with_passes_in_float64(name: str) -> None:
     assert memory["lower_bound"] <= memory["peak"] <= 1.25 * memory["lower_bound"]
 
 
+# How often passes fire in a model, at least; late_updates: for both statistics of each batch norm.
+FIRES = {
+    "lenet": {"constant_folding": 1, "in_place": 5},
+    "resnet18": {"late_updates": 40, "fusion": 1, "in_place": 20},
+    "transformer": {"constant_folding": 1, "in_place": 10},
+    "lstm": {"dead_nodes": 1, "constant_folding": 1},
+}
+
+
+@pytest.mark.parametrize("name", FIRES)
+def test_passes_fire_and_change_nothing_when_off(name: str) -> None:
+    def run(*disabled: str) -> tuple[Any, dict[str, int]]:
+        flow.manual_seed(0)
+        model = MODELS[name]().to(flow.float64)
+        graph = Train(model, OPTIMIZERS[name][1](flow, model.parameters()))
+        graph.config.disable_passes(*disabled)
+        result = graph(*batch(name, np.random.default_rng(0), flow.float64))
+        return [result, list(model.parameters())], graph.passes()
+
+    want, fired = run()
+    for each, times in FIRES[name].items():
+        assert fired[each] == times if each == "late_updates" else fired[each] >= times, fired
+        if each == "late_updates":
+            continue  # it is what makes a run that fails leave statistics alone: never off
+        got, without = run(each)
+        assert without.get(each, 0) == 0
+        assert_close(got, want, f"{name} without {each}", 1e-9)
+
+
 def test_control(monkeypatch: pytest.MonkeyPatch) -> None:
     """A model whose trace holds another number than eager's."""
 
