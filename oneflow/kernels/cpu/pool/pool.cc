@@ -20,6 +20,8 @@ namespace {
 
 // Elements that are worth handing to a thread.
 constexpr int64_t kGrainElements = 1 << 15;
+// Of a narrower image the windows are gone through one by one: a vector would hardly fill.
+constexpr int64_t kNarrow = 16;
 
 template <typename T>
 using IndexOf = std::conditional_t<std::is_same_v<T, float>, int32_t, int64_t>;
@@ -110,6 +112,10 @@ class MaxPool {
     const PoolRange& depth = p_.axes[0].ranges[static_cast<size_t>(line / p_.axes[1].out)];
     const PoolRange& height = p_.axes[1].ranges[static_cast<size_t>(line % p_.axes[1].out)];
     const int64_t width = p_.axes[2].in;
+    if (width <= kNarrow && p_.fixed && depth.count == 1 && height.count == 2 &&
+        p_.line.kernel == 2 && p_.before + p_.after == 0) {
+      return RunPairs(image, (depth.begin * p_.axes[1].in + height.begin) * width, plane, line);
+    }
     T* best = b.best + p_.before;
     I* index = b.index + p_.before;
     if (p_.fixed && depth.count * height.count == 1) {
@@ -139,6 +145,31 @@ class MaxPool {
     constexpr I kNothing = std::numeric_limits<I>::max();
     for (int64_t o = 0; o < p_.axes[2].out; ++o) {
       where[o] = b.out_index[o] == kNothing ? 0 : b.out_index[o];
+    }
+  }
+
+  // Windows of two by two, all inside, whose first row begins at `row` of the plane.
+  void RunPairs(const T* image, int64_t row, int64_t plane, int64_t line) const {
+    const int64_t offset = (plane * p_.axes[0].out * p_.axes[1].out + line) * p_.axes[2].out;
+    T* out = call_.outputs[0].Data<T>() + offset;
+    int64_t* where = call_.outputs[1].Data<int64_t>() + offset;
+    const int64_t right = p_.line.dilation;
+    const int64_t below = p_.axes[1].step * p_.axes[2].in;
+    const T* upper = image + row;
+    const T* lower = upper + below;
+    const int64_t stride = p_.line.stride;
+    for (int64_t o = 0; o < p_.axes[2].out; ++o) {
+      const int64_t at = o * stride;
+      // As in MaxMerge: the first of equals, the last NaN; without branches that cannot be foretold.
+      const auto takes = [](T a, T b) { return static_cast<int64_t>((b > a) | (b != b)); };
+      const T a = upper[at], b = upper[at + right], c = lower[at], d = lower[at + right];
+      const int64_t u = takes(a, b);
+      const int64_t l = takes(c, d);
+      const T top = u != 0 ? b : a;
+      const T bottom = l != 0 ? d : c;
+      const int64_t s = takes(top, bottom);
+      out[o] = s != 0 ? bottom : top;
+      where[o] = row + at + (s != 0 ? below + l * right : u * right);
     }
   }
 

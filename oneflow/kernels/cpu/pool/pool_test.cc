@@ -112,6 +112,29 @@ TEST(Pool, AgreesWithReference) {
   }
 }
 
+// Windows of two by two in narrow images have a loop of their own.
+TEST(Pool, PairsAgreeWithReference) {
+  Rng rng(23);
+  for (int trial = 0; trial < 60; ++trial) {
+    Case c;
+    c.image = c.pooled = {Pick(&rng, 1, 3), Pick(&rng, 1, 4)};
+    Dims stride, dilation;
+    for (int d = 0; d < 2; ++d) {
+      stride.PushBack(Pick(&rng, 1, 3));
+      dilation.PushBack(Pick(&rng, 1, 2));
+      c.image.PushBack(dilation[d] + Pick(&rng, 1, 14));
+      c.pooled.PushBack((c.image[2 + d] - dilation[d] - 1) / stride[d] + 1);
+    }
+    c.attrs.kernel = SpatialList(Dims{2, 2});
+    c.attrs.stride = SpatialList(stride);
+    c.attrs.padding = SpatialList(Dims{0, 0});
+    c.attrs.dilation = SpatialList(dilation);
+    ExpectSameAsReference("max_pool", PickArray(&rng, c.image, OneIn(&rng, 2)), c.pooled, &c.attrs,
+                          true);
+    if (HasFatalFailure()) { return; }
+  }
+}
+
 TEST(AdaptivePool, AgreesWithReference) {
   Rng rng(22);
   const SpatialSizeAttrs attrs;
