@@ -315,6 +315,40 @@ def test_a_graph_is_used_by_two_threads() -> None:
     assert not failures and not any(thread.is_alive() for thread in threads)
 
 
+def test_threads_that_train_one_graph_take_turns() -> None:
+    def train(model: Any) -> Any:
+        adam = optim.Adam(model.parameters(), lr=0.01)
+
+        class Step(nn.Graph):
+            """A step."""
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = model
+                self.add_optimizer(adam, lr_sch=optim.lr_scheduler.ExponentialLR(adam, 0.9))
+
+            def build(self, x: Any) -> Any:
+                loss = (self.model(x) ** 2).sum()
+                loss.backward()
+                return loss
+
+        return Step(), adam
+
+    one, other = nn.Linear(4, 4), nn.Linear(4, 4)
+    other.load_state_dict(one.state_dict())
+    (graph, adam), (alone, _) = train(one), train(other)
+    x = flow.ones(2, 4)
+    threads = [threading.Thread(target=lambda: [graph(x) for _ in range(25)]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for _ in range(100):
+        alone(x)
+    assert adam.state["step"] == 100
+    assert_equal(list(one.parameters()), list(other.parameters()))
+
+
 def test_other_threads_are_eager_while_one_traces() -> None:
     inside, leave = threading.Event(), threading.Event()
     layer = nn.Linear(2, 2)
@@ -457,6 +491,18 @@ def test_settings_that_mean_nothing() -> None:
         config.enable_amp(True, dtype=flow.float32)
     with raises(ValueError, "set_gradient_accumulation_steps", "at least 1", "0"):
         config.set_gradient_accumulation_steps(0)
+
+
+def test_a_scaler_of_losses() -> None:
+    graph = FunctionGraph(lambda x: x @ x)
+    graph.set_grad_scaler(flow.amp.GradScaler())
+    graph.config.enable_amp(True)
+    assert graph(flow.ones(2, 2)).dtype == flow.bfloat16
+    graph.config.enable_amp(True, dtype=flow.float16)
+    with raises(NotImplementedError, "set_grad_scaler", "float16"):
+        graph(flow.ones(2, 2))
+    with raises(TypeError, "set_grad_scaler", "GradScaler", "int"):
+        graph.set_grad_scaler(3)
 
 
 def test_control() -> None:

@@ -190,6 +190,11 @@ class Graph:
             self._check_usable()
             if made is not None:
                 self._graphs.pop(key).close()
+            if self._grad_scaler is not None and self.config.computes_in(flow.float16):
+                raise NotImplementedError(
+                    "[Graph.set_grad_scaler] expects amp in bfloat16, which needs no scale, got "
+                    "float16: a graph does not scale losses"
+                )
             tracer = Tracer(
                 self._name, self.build, self._blocks, self.config, self._opts, self._say
             )
@@ -286,10 +291,11 @@ class Graph:
         self.config.changes += 1
 
     def set_grad_scaler(self, grad_scaler: Any = None) -> None:
-        """Accepted: bfloat16, in which graphs compute under amp, has float32's range of exponents.
+        """Accepted, without effect, as bfloat16 has float32's range of exponents.
 
         Raises:
             TypeError: no GradScaler.
+            NotImplementedError: at the next trace, if amp is to compute in float16.
         """
         from oneflow.amp import GradScaler, StaticGradScaler
 

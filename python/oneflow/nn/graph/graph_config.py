@@ -236,6 +236,11 @@ class GraphConfig:
         steps: int = self.proto.get("gradient_accumulation_steps", 1)
         return steps
 
+    def computes_in(self, dtype: Any) -> bool:
+        """Whether amp is on, and in this dtype."""
+        context = self.autocast()
+        return context is not None and context.fast_dtype == dtype
+
     def autocast(self) -> Any:
         """The autocast context to trace in, or None."""
         from oneflow import cuda
