@@ -120,3 +120,18 @@ BAD: list[tuple[Any, Any, str]] = [
 def test_bad_input_is_a_clear_error(wrong: Any, kind: Any, message: str) -> None:
     with raises(kind, message):
         wrong()
+
+
+def test_docstrings_say_what_all_activations_share() -> None:
+    base: Any = nn.ReLU.__mro__[2]
+    found = [value for value in vars(nn).values() if isinstance(value, type)]
+    activations: list[Any] = [value for value in found if issubclass(value, base)]
+    assert len(activations) > 25
+    for activation in activations:
+        assert (activation.__doc__ or "").count("Shapes:") == 1, activation
+        assert activation.forward.__doc__, activation
+
+    class Mine(nn.ReLU):
+        """A user's own."""
+
+    assert Mine.__doc__ == "A user's own."

@@ -11,6 +11,19 @@ class _Activation(Module):
     _settings: tuple[str, ...] = ()
     inplace = False
 
+    def __init_subclass__(cls) -> None:
+        """Adds what holds for each of them to its docstrings: `help` shows a class's own alone."""
+        super().__init_subclass__()
+        if not cls.__module__.startswith("oneflow.nn.modules.") or cls.__name__.startswith("_"):
+            return
+        if cls.__doc__ is not None and "Shapes:" not in cls.__doc__:
+            cls.__doc__ = (
+                f"{cls.__doc__.rstrip()}\n\n    Shapes: input and result have the same\n    "
+            )
+        forward = vars(cls).get("forward")
+        if forward is not None and forward.__doc__ is None:
+            forward.__doc__ = "Input and result: Tensor of any shape."
+
     def extra_repr(self) -> str:
         """The settings."""
         shown = [f"{name}={getattr(self, name)}" for name in self._settings]

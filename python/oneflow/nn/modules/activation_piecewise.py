@@ -18,8 +18,6 @@ class Hardsigmoid(_Inplace):
     Args:
         inplace: whether to overwrite the input; default False
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Hardsigmoid()(flow.tensor([-4.0, 0.0, 1.5]))
@@ -27,7 +25,6 @@ class Hardsigmoid(_Inplace):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.hardsigmoid(x, self.inplace)
 
 
@@ -36,8 +33,6 @@ class Hardswish(_Inplace):
 
     Args:
         inplace: accepted; as in OneFlow, the input is left as it is
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -48,7 +43,6 @@ class Hardswish(_Inplace):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.hardswish(x)
 
 
@@ -60,8 +54,6 @@ class Hardtanh(_Activation):
         max_val: default 1
         inplace: accepted; as in OneFlow, the input is left as it is
         min_value, max_value: the old names of `min_val` and `max_val`
-
-    Shapes: input and result have the same
 
     Raises:
         ValueError: `max_val` is below `min_val`.
@@ -96,7 +88,6 @@ class Hardtanh(_Activation):
             )
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.hardtanh(x, min_val=self.min_val, max_val=self.max_val)
 
 
@@ -118,8 +109,6 @@ class Hardshrink(_Shrink):
         lambd: default 0.5
         inplace: whether to overwrite the input; default False
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Hardshrink()(flow.tensor([-2.0, 0.25]))
@@ -127,7 +116,6 @@ class Hardshrink(_Shrink):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.hardshrink(x, lambd=self.lambd, inplace=self.inplace)
 
 
@@ -138,8 +126,6 @@ class Softshrink(_Shrink):
         lambd: default 0.5
         inplace: whether to overwrite the input; default False
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Softshrink()(flow.tensor([-2.0, 0.25]))
@@ -147,7 +133,6 @@ class Softshrink(_Shrink):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.softshrink(x, alpha=self.lambd, inplace=self.inplace)
 
 
@@ -157,8 +142,6 @@ class Threshold(_Activation):
     Args:
         threshold: the bound
         value: what stands for what is not above it
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -174,7 +157,6 @@ class Threshold(_Activation):
         self.value = value
 
     def forward(self, input: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.threshold(input, threshold=self.threshold, value=self.value)
 
 
@@ -225,8 +207,6 @@ class Softmax(_AlongAxis):
     Args:
         dim: the axis; default 0 for tensors of 0, 1 or 3 axes, else 1, as OneFlow has it
 
-    Shapes: input and result have the same
-
     Raises:
         IndexError: the input has no such axis.
 
@@ -237,7 +217,6 @@ class Softmax(_AlongAxis):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return functional.softmax(x, self.dim)
 
 
@@ -246,8 +225,6 @@ class LogSoftmax(_AlongAxis):
 
     Args:
         dim: the axis; default 0 for tensors of 0, 1 or 3 axes, else 1, as OneFlow has it
-
-    Shapes: input and result have the same
 
     Raises:
         IndexError: the input has no such axis.
@@ -259,5 +236,4 @@ class LogSoftmax(_AlongAxis):
     """
 
     def forward(self, input: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return functional.log_softmax(input, self.dim)

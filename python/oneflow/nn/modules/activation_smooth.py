@@ -20,8 +20,6 @@ class ReLU(_Inplace):
     Args:
         inplace: whether to overwrite the input; default False
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReLU()(flow.tensor([-1.0, 2.0]))
@@ -29,7 +27,6 @@ class ReLU(_Inplace):
     """
 
     def forward(self, input: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return functional.relu(input, self.inplace) if self.inplace else _C.relu(input)
 
 
@@ -39,8 +36,6 @@ class ReLU6(_Inplace):
     Args:
         inplace: accepted; as in OneFlow, the input is left as it is
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ReLU6()(flow.tensor([-1.0, 2.0, 7.0]))
@@ -48,7 +43,6 @@ class ReLU6(_Inplace):
     """
 
     def forward(self, input: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.hardtanh(input, min_val=0.0, max_val=6.0)
 
 
@@ -62,8 +56,6 @@ class PReLU(_Activation):
 
     Parameters:
         weight: (num_parameters,)
-
-    Shapes: input and result have the same
 
     Raises:
         ValueError: `num_parameters` is below 1.
@@ -88,7 +80,6 @@ class PReLU(_Activation):
         self.weight = Parameter(weight)
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.prelu(x, self.weight)
 
 
@@ -98,8 +89,6 @@ class LeakyReLU(_Activation):
     Args:
         negative_slope: default 0.01
         inplace: whether to overwrite the input; default False
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -115,7 +104,6 @@ class LeakyReLU(_Activation):
         self.inplace = inplace
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.leaky_relu(x, alpha=self.negative_slope, inplace=self.inplace)
 
 
@@ -137,8 +125,6 @@ class ELU(_Alpha):
         alpha: default 1
         inplace: accepted; as in OneFlow, the input is left as it is
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.ELU()(flow.tensor([-1.0, 2.0]))
@@ -148,7 +134,6 @@ class ELU(_Alpha):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.elu(x, alpha=self.alpha)
 
 
@@ -159,8 +144,6 @@ class CELU(_Alpha):
         alpha: default 1
         inplace: whether to overwrite the input; default False
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.CELU(2.0)(flow.tensor([-2.0, 2.0]))
@@ -170,7 +153,6 @@ class CELU(_Alpha):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.celu(x, alpha=self.alpha, inplace=self.inplace)
 
 
@@ -179,8 +161,6 @@ class SELU(_Inplace):
 
     Args:
         inplace: accepted; as in OneFlow, the input is left as it is
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -191,7 +171,6 @@ class SELU(_Inplace):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.selu(x)
 
 
@@ -200,8 +179,6 @@ class GELU(_Activation):
 
     Args:
         approximate: "none", or "tanh" for x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x ** 3)))
-
-    Shapes: input and result have the same
 
     Raises:
         NotImplementedError: `approximate` is neither.
@@ -225,14 +202,11 @@ class GELU(_Activation):
         self.approximate = approximate
 
     def forward(self, input: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.gelu_with_approximate(input, self.approximate)
 
 
 class QuickGELU(_Activation):
     """x * sigmoid(1.702 * x).
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -241,7 +215,6 @@ class QuickGELU(_Activation):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.quick_gelu(x)
 
 
@@ -251,8 +224,6 @@ class SiLU(_Inplace):
     Args:
         inplace: accepted; as in OneFlow, the input is left as it is
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.SiLU()(flow.tensor([-1.0, 1.0]))
@@ -260,7 +231,6 @@ class SiLU(_Inplace):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.silu(x)
 
 
@@ -269,8 +239,6 @@ class Mish(_Inplace):
 
     Args:
         inplace: accepted; as in OneFlow, the input is left as it is
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -281,14 +249,11 @@ class Mish(_Inplace):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.mish(x)
 
 
 class SquareReLU(_Activation):
     """max(x, 0) ** 2.
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -297,14 +262,11 @@ class SquareReLU(_Activation):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.square_relu(x)
 
 
 class Tanh(_Activation):
     """tanh(x).
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -313,14 +275,11 @@ class Tanh(_Activation):
     """
 
     def forward(self, input: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.tanh(input)
 
 
 class Sigmoid(_Activation):
     """1 / (1 + exp(-x)).
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -329,14 +288,11 @@ class Sigmoid(_Activation):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.sigmoid(x)
 
 
 class LogSigmoid(_Activation):
     """log(1 / (1 + exp(-x))), computed without overflow.
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -345,7 +301,6 @@ class LogSigmoid(_Activation):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.logsigmoid(x)
 
 
@@ -355,8 +310,6 @@ class Softsign(_Inplace):
     Args:
         inplace: accepted; as in OneFlow, the input is left as it is
 
-    Shapes: input and result have the same
-
     Example:
         >>> import oneflow as flow
         >>> flow.nn.Softsign()(flow.tensor([-1.0, 3.0]))
@@ -364,7 +317,6 @@ class Softsign(_Inplace):
     """
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.softsign(x)
 
 
@@ -374,8 +326,6 @@ class Softplus(_Activation):
     Args:
         beta: default 1
         threshold: default 20
-
-    Shapes: input and result have the same
 
     Example:
         >>> import oneflow as flow
@@ -391,5 +341,4 @@ class Softplus(_Activation):
         self.threshold = threshold
 
     def forward(self, x: Any) -> Any:
-        """Input and result: Tensor of any shape."""
         return _C.softplus(x, beta=self.beta, threshold=self.threshold)

@@ -17,9 +17,8 @@ class LambdaLR(LRScheduler):
     """lr = base_lr * lr_lambda(step).
 
     Args:
-        optimizer: whose groups' "lr" to set
         lr_lambda: a function from the number of steps to a factor, or a list of one for each group
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: there are more or fewer functions than groups.
@@ -77,9 +76,8 @@ class MultiplicativeLR(LambdaLR):
     """lr = lr of the step before * lr_lambda(step).
 
     Args:
-        optimizer: whose groups' "lr" to set
         lr_lambda: a function from the number of steps to a factor, or a list of one for each group
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: there are more or fewer functions than groups.
@@ -173,12 +171,11 @@ class SequentialLR(_Composed):
     """Uses one scheduler after another: the next one from each milestone on.
 
     Args:
-        optimizer: whose groups' "lr" to set
         schedulers: a list of schedulers of this optimizer
         milestones: list of numbers of steps, one fewer than schedulers
         interval_rescaling: whether a scheduler counts its steps from its own milestone, not from
             the beginning: a bool, or a list with one for each milestone; default False
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: the list is empty, an optimizer is another, or the lengths do not fit.

@@ -14,10 +14,9 @@ class StepLR(LRScheduler):
     """lr = base_lr * gamma ** (step // step_size).
 
     Args:
-        optimizer: whose groups' "lr" to set
         step_size: steps between two changes, at least 1
         gamma: above 0; default 0.1
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `step_size` is below 1, or `gamma` not above 0.
@@ -55,10 +54,9 @@ class MultiStepLR(LRScheduler):
     """lr = base_lr * gamma ** (how many of the milestones were reached).
 
     Args:
-        optimizer: whose groups' "lr" to set
         milestones: numbers of steps, increasing
         gamma: above 0; default 0.1
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: the milestones do not increase, or `gamma` is not above 0.
@@ -96,9 +94,8 @@ class ExponentialLR(LRScheduler):
     """lr = base_lr * gamma ** step.
 
     Args:
-        optimizer: whose groups' "lr" to set
         gamma: above 0
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `gamma` is not above 0.
@@ -128,10 +125,9 @@ class ConstantLR(LRScheduler):
     """lr = base_lr * factor for the first steps, then base_lr.
 
     Args:
-        optimizer: whose groups' "lr" to set
         factor: from 0 to 1; default 1/3
         total_iters: how many steps; default 5
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `factor` is not from 0 to 1.
@@ -165,11 +161,10 @@ class LinearLR(LRScheduler):
     """lr = base_lr * a factor that goes in a straight line from one value to another, and stays.
 
     Args:
-        optimizer: whose groups' "lr" to set
         start_factor: the first factor, from 0 to 1; default 1/3
         end_factor: the last one, from 0 to 1; default 1
         total_iters: after how many steps the last factor is reached; default 5
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: a factor is not from 0 to 1.
@@ -211,12 +206,11 @@ class PolynomialLR(LRScheduler):
     """lr = (base_lr - end) * (1 - step / decay_batch) ** power + end, then end.
 
     Args:
-        optimizer: whose groups' "lr" to set
         decay_batch: after how many steps the end is reached, at least 1
         end_learning_rate: default 0.0001
         power: default 1
         cycle: whether to begin anew, over twice, three times ... as many steps; default False
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `decay_batch` is below 1.
@@ -261,10 +255,9 @@ class CosineDecayLR(LRScheduler):
     """lr = base_lr * ((1 - alpha) * (1 + cos(pi * step / decay_steps)) / 2 + alpha), then alpha.
 
     Args:
-        optimizer: whose groups' "lr" to set
         decay_steps: after how many steps the last factor, alpha, is reached; at least 1
         alpha: default 0
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `decay_steps` is below 1.
@@ -304,10 +297,9 @@ class CosineAnnealingLR(LRScheduler):
     """lr = eta_min + (base_lr - eta_min) * (1 + cos(pi * step / T_max)) / 2, down and up for ever.
 
     Args:
-        optimizer: whose groups' "lr" to set
         T_max: after how many steps eta_min is reached
         eta_min: default 0
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `T_max` is below 1.
@@ -348,13 +340,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     (1 + cos(pi * t / T)) / 2.
 
     Args:
-        optimizer: whose groups' "lr" to set
         T_0: steps of the first period
         T_mult: how many times longer each period is than the one before; default 1
         eta_min: default 0
         decay_rate: how much lower each period begins; default 1
         restart_limit: after how many periods only eta_min is left; default 0, for no limit
-        last_step, verbose: see `LRScheduler`
+        optimizer, last_step, verbose: see `LRScheduler`
 
     Raises:
         ValueError: `T_0` or `T_mult` is no int of at least 1.
