@@ -44,6 +44,7 @@ def test_every_row_that_python_sees_is_compared_or_says_why_not() -> None:
         "exponential_",
         "eye_",
         "fill_",
+        "fill_with_",
         "gt_",
         "multi_tensor_adadelta_update",
         "multi_tensor_adagrad_update",
