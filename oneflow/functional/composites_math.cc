@@ -105,8 +105,8 @@ Maybe<TensorPtr> PowExponentGrad(const TensorPtr& dy, const TensorPtr& input,
 
 Maybe<TensorPtr> ScalarPowGrad(const TensorPtr& dy, const TensorPtr& input, Scalar exponent) {
   const double y = exponent.To<double>();
-  if (y == 0.0) { return scalar_mul(dy, Scalar(0)); }
-  if (y == 1.0) { return dy; }
+  if (y == 0.0) { return depending_on(JUST(scalar_mul(dy, Scalar(0))), input); }
+  if (y == 1.0) { return depending_on(dy, input); }
   if (y == 2.0) { return mul(dy, JUST(scalar_mul(input, Scalar(2)))); }
   return mul(dy, JUST(scalar_mul(JUST(scalar_pow(input, Scalar(y - 1.0))), exponent)));
 }

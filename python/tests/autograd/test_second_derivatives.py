@@ -57,6 +57,8 @@ LINEAR: dict[str, Any] = {
     "hardshrink": F.hardshrink,
     "threshold": lambda x: F.threshold(x, 0.1, 20.0),
     "prelu": lambda x: F.prelu(x, flow.tensor([0.5], dtype=flow.float64)),
+    "pow of 1": lambda x: flow.pow(x, 1),
+    "pow of 0": lambda x: flow.pow(x, 0.0),
     "clamp": lambda x: x.clamp(-0.5, 0.5),
     "maximum": lambda x: flow.maximum(x, flow.tensor([0.1, 0.2, 0.3], dtype=flow.float64)),
     "l1_loss": lambda x: F.l1_loss(x, flow.zeros(4, 3, dtype=flow.float64)),
