@@ -282,3 +282,19 @@ def test_control() -> None:
             x[to[i].item()] = x[i]
 
     must_fail(check, step_by_step, "queued")
+
+
+def test_a_leaf_takes_new_values() -> None:
+    w = leaf(1.0, 2.0)
+    for given in (np.array([3.0, 4.0], np.float32), flow.tensor([5, 6])):
+        assert w.copy_(given) is w
+        same(w, np.asarray(given))
+        assert w.is_leaf and w.requires_grad and flow.is_grad_enabled()
+    (w * 2).sum().backward()
+    same(w.grad, [2, 2])
+    y = w * w
+    w.copy_(flow.zeros(2))
+    with raises(RuntimeError, "changed in place"):
+        y.sum().backward()
+    with raises(RuntimeError, "leaf"):
+        w.copy_(leaf(1.0, 2.0))

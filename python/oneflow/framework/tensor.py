@@ -274,11 +274,14 @@ def _new(maker: Any) -> Any:
 def copy_(self: Any, other: Any) -> Any:
     """Sets the elements to those of `other`, in place; `other` is broadcast and converted.
 
+    A parameter takes new values this way outside of `no_grad()`, too, as in OneFlow.
+
     Args:
         other: a Tensor, a NumPy array, or a number
 
     Raises:
-        ValueError, RuntimeError: its shape does not broadcast to this one.
+        ValueError, RuntimeError: its shape does not broadcast to this one, or it requires grad and
+            this is a leaf that does.
 
     Example:
         >>> import oneflow as flow
@@ -287,7 +290,15 @@ def copy_(self: Any, other: Any) -> Any:
     """
     if not isinstance(other, Tensor):
         other = _oneflow_internal.tensor(other, dtype=self.dtype)
-    return _C.copy_(self, to(other, self.device))
+    if not (self.is_leaf and self.requires_grad) or other.requires_grad:
+        return _C.copy_(self, to(other, self.device))
+    # New values of a parameter: nothing that a gradient would flow to.
+    before = _oneflow_internal.is_grad_enabled()
+    _oneflow_internal.set_grad_enabled(False)
+    try:
+        return _C.copy_(self, to(other, self.device))
+    finally:
+        _oneflow_internal.set_grad_enabled(before)
 
 
 def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
