@@ -5,9 +5,11 @@ namespace oneflow {
 
 namespace {
 
-// The number of windows. With ceil_mode the last one may reach over the end, but begins before it.
+// The number of windows; none if it is not positive. With ceil_mode the last one may reach over the
+// end, but begins before it.
 int64_t PooledSize(int64_t in, int64_t reach, int64_t stride, int64_t padding, bool ceil_mode) {
   const int64_t span = in + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
+  if (span < 0) { return 0; }
   int64_t size = span / stride + 1;
   if (ceil_mode && (size - 1) * stride >= in + padding) { --size; }
   return size;
@@ -27,15 +29,15 @@ Maybe<Shape> PooledShape(const InferContext& context, const Shape& input, const 
                           context.op, attrs.padding.ToDims(), attrs.kernel.ToDims());
     }
     const int64_t reach = attrs.dilation[d] * (attrs.kernel[d] - 1) + 1;
-    if (input[d + 2] + 2 * attrs.padding[d] < reach) {
+    out[d + 2] =
+        PooledSize(input[d + 2], reach, attrs.stride[d], attrs.padding[d], attrs.ceil_mode);
+    if (out[d + 2] < 1) {
       return RuntimeError(
           "[{}] expects windows no larger than the padded input, got kernel_size {}, "
           "dilation {} and padding {} for input {}",
           context.op, attrs.kernel.ToDims(), attrs.dilation.ToDims(), attrs.padding.ToDims(),
           input);
     }
-    out[d + 2] =
-        PooledSize(input[d + 2], reach, attrs.stride[d], attrs.padding[d], attrs.ceil_mode);
   }
   return out;
 }
