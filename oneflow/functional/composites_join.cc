@@ -86,6 +86,16 @@ IndexList SizesBetween(int64_t length, const IndexList& indices, bool* ordered) 
   return sizes;
 }
 
+// More tensors than any program wants: memory would end before they are made.
+constexpr int64_t kMostPieces = int64_t{1} << 22;
+
+Maybe<void> CheckPieces(const char* op, int64_t count) {
+  if (count > kMostPieces) {
+    return RuntimeError("[{}] expects at most {} pieces, got {}", op, kMostPieces, count);
+  }
+  return Ok();
+}
+
 Maybe<int> SplitDim(const char* op, const TensorPtr& input, int64_t dim) {
   return static_cast<int>(JUST(WrapSliceDim(op, input, dim)));
 }
@@ -139,6 +149,7 @@ Maybe<TensorTuple> CatBackward(const TensorPtr& dy, const std::vector<Dims>& sha
 
 Maybe<TensorTuple> Unbind(const TensorPtr& input, int64_t dim) {
   const int at = JUST(SplitDim("unbind", input, dim));
+  JUST(CheckPieces("unbind", input->shape()[at]));
   TensorTuple pieces;
   {
     const ScopedGradMode mode(false);
@@ -174,6 +185,7 @@ Maybe<TensorTuple> Split(const TensorPtr& input, int64_t size, int64_t dim) {
     return RuntimeError("[split] expects a size of at least 1, got {} for dim {} of {}", size, at,
                         input->shape());
   }
+  JUST(CheckPieces("split", length / std::max<int64_t>(size, 1)));
   IndexList sizes;
   int64_t rest = length;
   do {
@@ -200,6 +212,7 @@ Maybe<TensorTuple> Chunk(const TensorPtr& input, int64_t chunks, int64_t dim) {
   const int at = JUST(SplitDim("chunk", input, dim));
   if (chunks < 1) { return RuntimeError("[chunk] expects at least 1 chunk, got {}", chunks); }
   const int64_t length = input->shape()[at];
+  JUST(CheckPieces("chunk", length == 0 ? chunks : std::min(chunks, length)));
   if (length == 0) { return CutAt("chunk", input, at, IndexList(static_cast<size_t>(chunks), 0)); }
   return Split(input, length / chunks + (length % chunks != 0 ? 1 : 0), at);
 }
@@ -209,6 +222,7 @@ Maybe<TensorTuple> TensorSplit(const TensorPtr& input, int64_t sections, int64_t
   if (sections < 1) {
     return RuntimeError("[tensor_split] expects at least 1 section, got {}", sections);
   }
+  JUST(CheckPieces("tensor_split", sections));
   return CutAt("tensor_split", input, at, EqualSizes(input->shape()[at], sections));
 }
 
