@@ -437,6 +437,7 @@ def test_print_options() -> None:
         flow.set_printoptions(sci_mode=True)
         assert "e+00" in repr(flow.ones(1))
         wrongs: list[Any] = [{"profile": "loud"}, {"precision": -1}, {"linewidth": "wide"}]
+        wrongs += [{"precision": 1 << 40}, {"sci_mode": flow.ones(2)}, {"threshold": 1 << 70}]
         for wrong in wrongs:
             with raises(ValueError, "set_printoptions"):
                 flow.set_printoptions(**wrong)

@@ -26,6 +26,9 @@ class PrintOptions:
 PRINT_OPTS = PrintOptions()
 
 
+MOST_DIGITS = 340  # after these, and before, no float64 has any
+
+
 def set_printoptions(
     precision: int | None = None,
     threshold: int | None = None,
@@ -45,7 +48,7 @@ def set_printoptions(
         sci_mode: whether to use powers of ten; default where it is clearer
 
     Raises:
-        ValueError: a number is negative, or the profile is unknown.
+        ValueError: a number is negative or too large, or the profile is unknown.
 
     Example:
         >>> import oneflow as flow
@@ -71,8 +74,13 @@ def set_printoptions(
     }
     chosen = {**profiles[profile], **{k: v for k, v in given.items() if v is not None}}
     for name, value in chosen.items():
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise ValueError(f"[set_printoptions] expects {name} of at least 0, got {value!r}")
+        most = MOST_DIGITS if name == "precision" else 2**62
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise ValueError(
+                f"[set_printoptions] expects {name} of at least 0 and at most {most}, got {value!r}"
+            )
+    if sci_mode is not None and not isinstance(sci_mode, bool):
+        raise ValueError(f"[set_printoptions] expects sci_mode to be a bool, got {sci_mode!r}")
     PRINT_OPTS = replace(PRINT_OPTS, **chosen, sci_mode=sci_mode)
 
 
