@@ -282,6 +282,15 @@ def _split_rows(data: Any, sizes: Sequence[int]) -> list[Any]:
     return parts
 
 
+def _listed(name: str, sequences: Any) -> list[Any]:
+    items = []
+    for item in sequences:
+        if not isinstance(item, Tensor):
+            raise TypeError(f"[{name}] expects a list of Tensors, got {type(item).__name__} in it")
+        items.append(item)
+    return items
+
+
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0) -> Any:
     """Stacks sequences, filled up to the length of the longest.
 
@@ -294,6 +303,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
         Tensor (longest, batch, ...), or with `batch_first` (batch, longest, ...)
 
     Raises:
+        TypeError: what is given is no list of Tensors.
         ValueError: there is no sequence, or they differ in more than their length.
 
     Example:
@@ -302,7 +312,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
         >>> pad_sequence([flow.tensor([1, 2]), flow.tensor([3])], batch_first=True).tolist()
         [[1, 2], [3, 0]]
     """
-    items = [sequences[i] for i in range(len(sequences))]
+    items = _listed("pad_sequence", sequences)
     shapes = [tuple(item.shape) for item in items]
     if not all(shape and shape[1:] == shapes[0][1:] for shape in shapes) or not shapes:
         raise ValueError(
