@@ -31,6 +31,7 @@ MEMORY = "python/tests/memory/test_out_of_memory.py"
 INTERPOSE = "python/tests/faults/test_interpose.py"
 STACK = "python/tests/stack/test_stack_faults.py"
 PLANTS = "python/tests/vm/test_plants.py"
+OP_PROGRAMS = "python/tests/vm/test_op_programs.py"
 SIGNALS = "python/tests/vm/test_signals.py"
 SOAK = "python/tests/vm/test_soak.py"
 AUTOGRAD = "python/tests/autograd/test_plants.py"
@@ -79,7 +80,7 @@ CATALOGUE = (
         "bad_index_gives_zeros",
         "an embedding index out of range gives zeros and no error",
         "gather gives zeros where an index is out of range",
-        (f"{KILLERS}::test_a_plant_kills",),
+        (f"{KILLERS}::test_a_plant_kills", f"{OP_PROGRAMS}::test_a_fault_in_a_kernel_is_noticed"),
     ),
     Row(
         "check_just_in_destructor",
