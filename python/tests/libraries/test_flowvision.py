@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import flowvision
+import numpy as np
 import pytest
-from tests.libraries.flowvision_models import MODELS, RECORDED, attempt
+from tests.libraries.flowvision_models import MODELS, NO_MODEL, OTHERS, RECORDED, attempt, step_of
 from tests.support import must_fail
 
 import oneflow as flow
@@ -21,6 +23,16 @@ def check(name: str) -> None:
 @pytest.mark.parametrize("name", list(MODELS))
 def test_forward_and_step(name: str) -> None:
     check(name)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_step_of_each_other_family(name: str) -> None:
+    broken = NO_MODEL.get((flowvision.__version__, name))
+    if broken:
+        with pytest.raises(AttributeError, match=broken):
+            step_of(name)
+        return
+    assert np.isfinite(step_of(name))
 
 
 def test_the_models_that_0_9_0_runs_are_compared() -> None:
