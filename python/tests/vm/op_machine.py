@@ -117,7 +117,7 @@ class Machine:
             for result in run(row, sample, function):
                 bits(result, fails=True)
         except Exception as error:
-            return type(error).__name__
+            return " ".join(kind.__name__ for kind in type(error).__mro__)
         return "no error"
 
     def _backward(self, index: int, step: Step) -> None:

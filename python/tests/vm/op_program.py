@@ -107,6 +107,10 @@ def samples_of(name: str, dtype: str) -> list[Sample]:
         env = makers(dtype, 0)
         own = [{n: value(row, n, v, dtype, env) for n, v in given.items()} for given in OWN[name]]
         return [Sample("own", given) for given in own]
+    silent = row.strategy == "none" and not row.samples
+    assert not silent or not any(p.required for p in row.signature.params), (
+        f"{name} has no samples; give it some in op_samples.py"
+    )
     return samples(row, dtype)
 
 

@@ -17,6 +17,7 @@ OWN: dict[str, list[dict[str, Any]]] = {
     "gt_": [{"input": "R(2, 3)", "other": "R(2, 3)"}],
     "scalar_gt_": [{"input": "R(2, 3)", "other": 0.5}],
     "fill_": [{"input": "R(2, 3)", "value": 2}],
+    "fill_with_": [{"input": "R(2, 3)", "value": "R()"}],
     "zero_": [{"input": "R(2, 3)"}],
     "randn": [{"size": [3, 4]}, {"size": [0]}],
     "rand": [{"size": [3, 4]}, {"size": []}],
