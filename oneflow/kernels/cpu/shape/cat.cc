@@ -96,6 +96,21 @@ void CopyBytes(const KernelCall& call, const std::vector<Block>& blocks, const R
   }
 }
 
+// Whole rows of dense operands.
+void CopyRows(const KernelCall& call, const std::vector<Block>& blocks, const Rows& rows) {
+  char* out = call.outputs[0].Data<char>();
+  const int64_t grain = std::max<int64_t>(1, kGrainBytes / rows.bytes);
+  ParallelFor(call.threads, rows.count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      char* to = out + row * rows.bytes;
+      for (const Block& block : blocks) {
+        std::memcpy(to + block.start, block.view->Data<char>() + row * block.bytes,
+                    static_cast<size_t>(block.bytes));
+      }
+    }
+  });
+}
+
 bool OfOneElement(const std::vector<Block>& blocks, int64_t size) {
   for (const Block& block : blocks) {
     if (block.bytes != size) { return false; }
@@ -122,13 +137,19 @@ Maybe<void> Run(const KernelCall& call, bool stacks) {
   const std::vector<Block> blocks = FindBlocks(call, dim, &rows);
   if (blocks.empty()) { return Ok(); }
   bool any_dense = false;
+  bool all_dense = true;
   for (const Block& block : blocks) {
     any_dense = any_dense || block.view->contiguous;
+    all_dense = all_dense && block.view->contiguous;
     if (!block.view->contiguous) { CopyPart(call, block, dim, stacks); }
   }
   if (!any_dense) { return Ok(); }
   if (rows.count > 1 && OfOneElement(blocks, static_cast<int64_t>(SizeOf(out.dtype)))) {
     CopyElements(call, blocks, rows);
+    return Ok();
+  }
+  if (all_dense && rows.bytes <= kGrainBytes) {
+    CopyRows(call, blocks, rows);
     return Ok();
   }
   ParallelFor(call.threads, rows.count * rows.bytes, kGrainBytes,

@@ -50,42 +50,92 @@ struct Plan {
   const ArrayView& out;
   int last;
   int64_t inner = 1;
-
-  // The operand's row that goes to row `row` of the result; -1 if that is all border.
-  int64_t SourceRow(int64_t row) const {
-    int64_t source = 0;
-    int64_t step = 1;
-    for (int d = last - 1; d >= 0; --d) {
-      const int64_t index = row % out.shape[d] - attrs.before.values[d];
-      row /= out.shape[d];
-      if (index < 0 || index >= in.shape[d]) { return -1; }
-      source += index * step;
-      step *= in.shape[d];
-    }
-    return source;
-  }
 };
 
+// Walks the rows of the result, and knows the operand's row that goes to each.
+class RowWalk {
+ public:
+  RowWalk(const Plan& plan, int64_t row) : plan_(plan) {
+    for (int d = plan.last - 1; d >= 0; --d) {
+      index_[d] = row % plan.out.shape[d];
+      row /= plan.out.shape[d];
+    }
+    Find();
+  }
+
+  // -1 where all is border.
+  int64_t source() const { return source_; }
+
+  void Next() {
+    if (plan_.last == 0) { return; }  // there is one row only
+    int d = plan_.last - 1;
+    for (; d >= 0 && ++index_[d] == plan_.out.shape[d]; --d) { index_[d] = 0; }
+    const int inner = plan_.last - 1;
+    if (d == inner && source_ >= 0 &&
+        index_[d] - plan_.attrs.before.values[d] < plan_.in.shape[d]) {
+      ++source_;
+    } else {
+      Find();
+    }
+  }
+
+ private:
+  void Find() {
+    source_ = 0;
+    for (int d = 0; d < plan_.last; ++d) {
+      const int64_t index = index_[d] - plan_.attrs.before.values[d];
+      if (index < 0 || index >= plan_.in.shape[d]) {
+        source_ = -1;
+        return;
+      }
+      source_ = source_ * plan_.in.shape[d] + index;
+    }
+  }
+
+  const Plan& plan_;
+  int64_t index_[kMaxDims] = {};
+  int64_t source_ = 0;
+};
+
+// Words, and bytes of whole words: a call of memcpy costs more than a short row.
+template <typename Word>
+void PadRow(char* to, const char* from, Word word, int64_t before, int64_t middle, int64_t after) {
+  Word* out = reinterpret_cast<Word*>(to);
+  for (int64_t i = 0; i < before; ++i) { out[i] = word; }
+  out += before;
+  const Word* in = reinterpret_cast<const Word*>(from);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < middle; ++i) { out[i] = in[i]; }
+  out += middle;
+  for (int64_t i = 0; i < after; ++i) { out[i] = word; }
+}
+
+template <typename Word>
 void PadRows(const Plan& plan, int threads) {
-  const auto size = static_cast<int64_t>(SizeOf(plan.out.dtype));
+  constexpr auto kSize = static_cast<int64_t>(sizeof(Word));
   const ScalarBits value = ToScalarBits(plan.attrs.value, plan.out.dtype);
-  const FillFn fill = ChooseFill(static_cast<size_t>(size));
+  Word word;
+  std::memcpy(&word, value.bytes, sizeof(Word));
   const int64_t length = plan.out.shape[plan.last] * plan.inner;
   const int64_t before = plan.attrs.before.values[plan.last] * plan.inner;
   const int64_t middle = plan.in.shape[plan.last] * plan.inner;
+  const int64_t after = length - before - middle;
   const int64_t grain = std::max<int64_t>(1, StridedLoop::kGrain / length);
   ParallelFor(threads, plan.out.Count() / length, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      char* to = plan.out.Data<char>() + row * length * size;
-      const int64_t source = plan.SourceRow(row);
-      if (source < 0 || middle == 0) {
-        fill(to, value, length);
-        continue;
+    RowWalk walk(plan, begin);
+    char* to = plan.out.Data<char>() + begin * length * kSize;
+    for (int64_t row = begin; row < end; ++row, to += length * kSize, walk.Next()) {
+      const bool border = walk.source() < 0 || middle == 0;
+      const char* from = border ? nullptr : plan.in.Data<char>() + walk.source() * middle * kSize;
+      if (border) {
+        std::fill_n(reinterpret_cast<Word*>(to), length, word);
+      } else if (middle < 256) {
+        PadRow(to, from, word, before, middle, after);
+      } else {
+        PadRow(to, from, word, before, 0, 0);
+        std::memcpy(to + before * kSize, from, static_cast<size_t>(middle * kSize));
+        PadRow(to + (before + middle) * kSize, from, word, 0, 0, after);
       }
-      fill(to, value, before);
-      std::memcpy(to + before * size, plan.in.Data<char>() + source * middle * size,
-                  static_cast<size_t>(middle * size));
-      fill(to + (before + middle) * size, value, length - before - middle);
     }
   });
 }
@@ -113,7 +163,12 @@ Maybe<void> Run(const KernelCall& call) {
   if (plan.out.Count() == 0) { return Ok(); }
   for (int d = plan.last + 1; d < plan.out.ndim; ++d) { plan.inner *= plan.out.shape[d]; }
   if (plan.in.contiguous && plan.out.ndim > 0) {
-    PadRows(plan, call.threads);
+    switch (SizeOf(plan.out.dtype)) {
+      case 1: PadRows<uint8_t>(plan, call.threads); break;
+      case 2: PadRows<uint16_t>(plan, call.threads); break;
+      case 4: PadRows<uint32_t>(plan, call.threads); break;
+      default: PadRows<uint64_t>(plan, call.threads);
+    }
   } else {
     PadStrided(plan, call.threads);
   }

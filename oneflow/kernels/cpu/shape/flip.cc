@@ -1,9 +1,15 @@
-// The kernel flip: a copy whose operand is walked backwards along some dims.
+// The kernel flip: rows of a dense operand in another order, each copied or turned round; else a copy
+// whose operand is walked backwards along some dims.
+#include <algorithm>
+#include <cstring>
+
 #include "oneflow/core/dims.h"
 #include "oneflow/core/shape.h"
+#include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_shape.h"
 #include "oneflow/kernels/cpu/copy.h"
 #include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/strided_loop.h"
 #include "oneflow/kernels/kernel.h"
 
 namespace oneflow {
@@ -11,10 +17,74 @@ namespace cpu {
 
 namespace {
 
+template <typename Word>
+void TurnRound(char* to, const char* from, int64_t n) {
+  Word* out = reinterpret_cast<Word*>(to);
+  const Word* in = reinterpret_cast<const Word*>(from) + (n - 1);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) { out[i] = in[-i]; }
+}
+
+using TurnFn = void (*)(char*, const char*, int64_t);
+
+TurnFn ChooseTurn(size_t size) {
+  switch (size) {
+    case 1: return &TurnRound<uint8_t>;
+    case 2: return &TurnRound<uint16_t>;
+    case 4: return &TurnRound<uint32_t>;
+    default: return &TurnRound<uint64_t>;
+  }
+}
+
+// A dense call in rows: the dims behind the last one that is flipped, or that one itself if it is the
+// innermost.
+void FlipRows(const KernelCall& call, const bool* flipped, int last) {
+  const ArrayView& in = call.inputs[0];
+  const size_t size = SizeOf(in.dtype);
+  const bool turns = last == in.ndim - 1;
+  const int outer = turns ? last : last + 1;  // dims that are walked
+  int64_t length = 1;
+  for (int d = outer; d < in.ndim; ++d) { length *= in.shape[d]; }
+  const int64_t bytes = length * static_cast<int64_t>(size);
+  const TurnFn turn = ChooseTurn(size);
+  const int64_t grain = std::max<int64_t>(1, StridedLoop::kGrain / length);
+  char* const out = call.outputs[0].Data<char>();
+  ParallelFor(call.threads, in.Count() / length, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t rest = row;
+      int64_t source = 0;
+      int64_t step = 1;
+      for (int d = outer - 1; d >= 0; --d) {
+        const int64_t index = rest % in.shape[d];
+        rest /= in.shape[d];
+        source += (flipped[d] ? in.shape[d] - 1 - index : index) * step;
+        step *= in.shape[d];
+      }
+      const char* from = in.Data<char>() + source * bytes;
+      if (turns) {
+        turn(out + row * bytes, from, length);
+      } else {
+        std::memcpy(out + row * bytes, from, static_cast<size_t>(bytes));
+      }
+    }
+  });
+}
+
 Maybe<void> Run(const KernelCall& call) {
   const IntList& dims = call.GetAttrs<FlipAttrs>().dims;
   const ArrayView& in = call.inputs[0];
   if (in.Count() == 0) { return Ok(); }
+  if (in.contiguous && call.outputs[0].contiguous && dims.count > 0) {
+    bool flipped[kMaxDims] = {};
+    int last = 0;
+    for (int i = 0; i < dims.count; ++i) {
+      const int dim = static_cast<int>(dims.values[i]);
+      flipped[dim] = true;
+      last = std::max(last, dim);
+    }
+    FlipRows(call, flipped, last);
+    return Ok();
+  }
   const auto size = static_cast<int64_t>(SizeOf(in.dtype));
   Strides strides(in.strides, in.ndim);
   ArrayView mirrored = in;
