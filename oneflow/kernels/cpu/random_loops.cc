@@ -96,8 +96,23 @@ void Generate(void* out, int64_t n, uint64_t seed, uint64_t block, double a, dou
   }
 }
 
+void Bits(uint64_t* out, int64_t n, uint64_t seed, uint64_t block) {
+  for (int64_t at = 0; at < n; at += 2 * kBlocks) {
+    Words words;
+    uint64_t pairs[2 * kBlocks];
+    MakeWords(seed, block + static_cast<uint64_t>(at / 2), &words);
+    for (int i = 0; i < kBlocks; ++i) {
+      pairs[2 * i] = uint64_t{words.w[0][i]} << 32 | words.w[1][i];
+      pairs[2 * i + 1] = uint64_t{words.w[2][i]} << 32 | words.w[3][i];
+    }
+    const int64_t count = n - at < 2 * kBlocks ? n - at : 2 * kBlocks;
+    __builtin_memcpy(out + at, pairs, static_cast<size_t>(count) * sizeof(uint64_t));
+  }
+}
+
 constexpr RandomLoops MakeLoops() {
   RandomLoops table = {};
+  table.bits = &Bits;
   table.normal[static_cast<int>(DataType::kFloat)] = &Generate<float, NormalPair>;
   table.normal[static_cast<int>(DataType::kDouble)] = &Generate<double, NormalPair>;
   table.uniform[static_cast<int>(DataType::kFloat)] = &Generate<float, UniformPair>;

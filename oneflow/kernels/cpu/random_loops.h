@@ -20,6 +20,8 @@ struct RandomLoops {
   RandomFn normal[kNumDataTypes];  // nullptr: dtype not supported
   RandomFn uniform[kNumDataTypes];
   RandomFn exponential[kNumDataTypes];
+  // n numbers of 64 bits; a block's first word is the high half of its first number.
+  void (*bits)(uint64_t* out, int64_t n, uint64_t seed, uint64_t block);
 };
 
 ONEFLOW_DECLARE_ISA_TABLE(RandomLoops, GetRandomLoops);

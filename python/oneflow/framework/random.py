@@ -10,7 +10,7 @@ from typing import Any
 
 from oneflow import _oneflow_internal
 from oneflow.framework._out import check_out
-from oneflow.framework.creation import beside, like, placed, sizes_of
+from oneflow.framework.creation import _SIZES, beside, like, placed, sizes_of
 
 _C = _oneflow_internal._C
 
@@ -49,7 +49,10 @@ def rand(
         >>> bool(x.numpy().min() >= 0), bool(x.numpy().max() < 1)
         (True, True)
     """
-    sizes = sizes_of("rand", _size("rand", size, also) if also else size)
+    if len(size) == 1 and type(size[0]) in _SIZES and not also:
+        sizes = size[0]
+    else:
+        sizes = sizes_of("rand", _size("rand", size, also) if also else size)
     made = _C.rand(sizes, dtype=dtype, device=device, generator=generator)
     if requires_grad or placement is not None or sbp is not None:
         return placed(made, requires_grad, placement, sbp)
@@ -79,7 +82,10 @@ def randn(
         >>> flow.randn(2, 3).shape
         oneflow.Size([2, 3])
     """
-    sizes = sizes_of("randn", _size("randn", size, also) if also else size)
+    if len(size) == 1 and type(size[0]) in _SIZES and not also:
+        sizes = size[0]
+    else:
+        sizes = sizes_of("randn", _size("randn", size, also) if also else size)
     made = _C.randn(sizes, dtype=dtype, device=device, generator=generator)
     if requires_grad or placement is not None or sbp is not None:
         return placed(made, requires_grad, placement, sbp)
@@ -247,6 +253,9 @@ def randperm(
         >>> sorted(flow.randperm(4).tolist())
         [0, 1, 2, 3]
     """
-    (count,) = sizes_of("randperm", (n,))
-    made = _C.randperm(count, generator=generator, dtype=dtype, device=device)
-    return placed(made, requires_grad, placement, sbp)
+    if type(n) is not int:
+        (n,) = sizes_of("randperm", (n,))
+    made = _C.randperm(n, generator=generator, dtype=dtype, device=device)
+    if requires_grad or placement is not None or sbp is not None:
+        return placed(made, requires_grad, placement, sbp)
+    return made
