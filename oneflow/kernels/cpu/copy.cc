@@ -8,6 +8,7 @@
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/elementwise.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
+#include "oneflow/kernels/cpu/tile.h"
 
 namespace oneflow {
 namespace cpu {
@@ -18,7 +19,6 @@ namespace {
 
 // A call whose fastest dimension differs between input and output touches a new cache line for each
 // element, unless it goes tile by tile.
-constexpr int64_t kTile = 32;
 constexpr int64_t kMinTileDim = 8;
 
 // The dimension along which the input is dense; -1 when tiling does not pay.
@@ -31,29 +31,6 @@ int FindTileDim(const StridedLoop& loop, int64_t size) {
     if (loop.stride(1, d) == size && loop.size(d) >= kMinTileDim) { return d; }
   }
   return -1;
-}
-
-template <typename Word>
-void CopyTile(char* to, int64_t to_step, const char* from, int64_t from_step, int64_t rows,
-              int64_t columns) {
-  for (int64_t r = 0; r < rows; ++r) {
-    auto* out = reinterpret_cast<Word*>(to + r * to_step);
-    const char* in = from + r * static_cast<int64_t>(sizeof(Word));
-    for (int64_t c = 0; c < columns; ++c) {
-      out[c] = *reinterpret_cast<const Word*>(in + c * from_step);
-    }
-  }
-}
-
-using TileFn = void (*)(char*, int64_t, const char*, int64_t, int64_t, int64_t);
-
-TileFn ChooseTile(int64_t size) {
-  switch (size) {
-    case 1: return &CopyTile<uint8_t>;
-    case 2: return &CopyTile<uint16_t>;
-    case 4: return &CopyTile<uint32_t>;
-    default: return &CopyTile<uint64_t>;
-  }
 }
 
 // One band: kTile rows (positions of dimension `d`), every column, at one place of the other dims.

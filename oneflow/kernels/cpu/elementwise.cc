@@ -5,6 +5,7 @@
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
+#include "oneflow/kernels/cpu/tile.h"
 
 namespace oneflow {
 namespace cpu {
@@ -54,6 +55,8 @@ struct BinaryContext {
   const void* param;
   DataType in;
   DataType out;
+  int64_t in_size;
+  int64_t out_size;
 };
 
 BinaryLoop ChooseLoop(const BinaryLoops& loops, bool x_repeats, bool y_repeats) {
@@ -62,6 +65,12 @@ BinaryLoop ChooseLoop(const BinaryLoops& loops, bool x_repeats, bool y_repeats) 
 
 void BinaryBody(const LoopRun& run, const void* context) {
   const auto& c = *static_cast<const BinaryContext*>(context);
+  // First what most runs are: rows of a broadcast, of which there may be many, short ones.
+  if (run.n > 1 && run.strides[0] == c.out_size && run.strides[1] == c.in_size &&
+      (run.strides[2] == c.in_size || run.strides[2] == 0)) {
+    const BinaryLoop loop = run.strides[2] == 0 ? c.loops->vs : c.loops->vv;
+    return loop(run.data[0], run.data[1], run.data[2], run.n, c.param);
+  }
   const RunOperand out(run, 0, c.out);
   const RunOperand x(run, 1, c.in);
   const RunOperand y(run, 2, c.in);
@@ -122,8 +131,10 @@ struct DenseBinary {
   int64_t y_step;
   const void* param;
 
-  void Run(int64_t begin, int64_t end) const {
+  // `past`: a loop that streams.
+  void Run(int64_t begin, int64_t end, bool past) const {
     loop(out + begin * out_step, x + begin * x_step, y + begin * y_step, end - begin, param);
+    if (past) { GetStreamLoops().fence(); }
   }
   void RunStreaming(int64_t begin, int64_t end) const {
     const StreamLoops& stream = GetStreamLoops();
@@ -137,23 +148,92 @@ struct DenseBinary {
   }
 };
 
-void RunDense(BinaryLoop loop, const ArrayView& out, const ArrayView& x, const ArrayView& y,
-              const void* param, int threads) {
+void RunDense(const BinaryLoops& loops, const ArrayView& out, const ArrayView& x,
+              const ArrayView& y, const void* param, int threads) {
   const int64_t n = out.Count();
   const auto out_size = static_cast<int64_t>(SizeOf(out.dtype));
   const auto size = static_cast<int64_t>(SizeOf(x.dtype));
-  const DenseBinary dense = {loop,
+  const bool fresh = out.data != x.data && out.data != y.data;
+  const bool streams = fresh && WorthStreaming(out.data, n * out_size);
+  const bool x_repeats = x.Count() != n;
+  const bool y_repeats = y.Count() != n;
+  const BinaryLoop past =
+      streams && !x_repeats ? (y_repeats ? loops.stream_vs : loops.stream_vv) : nullptr;
+  const DenseBinary dense = {past != nullptr ? past : ChooseLoop(loops, x_repeats, y_repeats),
                              out.Data<char>(),
                              x.Data<char>(),
                              y.Data<char>(),
                              out_size,
-                             x.Count() == n ? size : 0,
-                             y.Count() == n ? size : 0,
+                             x_repeats ? 0 : size,
+                             y_repeats ? 0 : size,
                              param};
-  const bool fresh = out.data != x.data && out.data != y.data;
-  const bool streams = fresh && WorthStreaming(out.data, n * out_size);
+  const bool by_blocks = streams && past == nullptr;
   ParallelFor(threads, n, StridedLoop::kGrain, [&](int64_t begin, int64_t end) {
-    streams ? dense.RunStreaming(begin, end) : dense.Run(begin, end);
+    by_blocks ? dense.RunStreaming(begin, end) : dense.Run(begin, end, past != nullptr);
+  });
+}
+
+// ---- a transposed operand ----------------------------------------------------------------------
+
+// Dense down its columns, and large enough that reading it by rows would miss the caches.
+bool IsTransposed(const ArrayView& out, const ArrayView& y) {
+  return y.ndim == 2 && y.shape[0] == out.shape[0] && y.shape[1] == out.shape[1] &&
+         y.strides[0] == 1 && y.strides[1] >= y.shape[0] && y.shape[0] >= kTile &&
+         y.shape[1] >= kTile;
+}
+
+struct TransposedCall {
+  static constexpr int64_t kColumns = 256;
+
+  BinaryLoop loop;
+  const void* param;
+  const ArrayView& out;
+  const ArrayView& dense;
+  const ArrayView& turned;
+  bool first;  // x is the transposed one
+  int64_t size;
+  int64_t out_size;
+
+  // Rows from `row` on, columns from `column` on: turned round in a buffer, then row by row.
+  void RunBand(int64_t row, int64_t column, char* buffer) const {
+    const int64_t rows = std::min(kTile, out.shape[0] - row);
+    const int64_t columns = std::min(kColumns, out.shape[1] - column);
+    const int64_t step = turned.strides[1] * size;
+    const TileFn tile = ChooseTile(size);
+    for (int64_t c = 0; c < columns; c += kTile) {
+      tile(buffer + c * size, columns * size,
+           turned.Data<char>() + row * size + (column + c) * step, step, rows,
+           std::min(kTile, columns - c));
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      const int64_t at = (row + r) * out.shape[1] + column;
+      const char* straight = dense.Data<char>() + at * size;
+      const char* packed = buffer + r * columns * size;
+      loop(out.Data<char>() + at * out_size, first ? packed : straight, first ? straight : packed,
+           columns, param);
+    }
+  }
+};
+
+// x and y, of which one is transposed.
+void RunTransposed(BinaryLoop loop, const ArrayView& out, const ArrayView& x, const ArrayView& y,
+                   const void* param, int threads) {
+  const bool first = !x.contiguous;
+  const TransposedCall call = {loop,
+                               param,
+                               out,
+                               first ? y : x,
+                               first ? x : y,
+                               first,
+                               static_cast<int64_t>(SizeOf(x.dtype)),
+                               static_cast<int64_t>(SizeOf(out.dtype))};
+  ParallelFor(threads, (out.shape[0] + kTile - 1) / kTile, 1, [&](int64_t begin, int64_t end) {
+    alignas(64) char buffer[kTile * TransposedCall::kColumns * kMaxElementBytes];
+    for (int64_t row = begin * kTile; row < end * kTile; row += kTile) {
+      for (int64_t column = 0; column < out.shape[1]; column += TransposedCall::kColumns) {
+        call.RunBand(row, column, buffer);
+      }
+    }
   });
 }
 
@@ -171,11 +251,21 @@ void RunBinary(const BinaryLoops& loops, const ArrayView& out, const ArrayView& 
         if (n > 0) { loop(out.data, x.data, y.data, n, param); }
         return;
       }
-      return RunDense(loop, out, x, y, param, threads);
+      return RunDense(loops, out, x, y, param, threads);
     }
   }
+  if (out.ndim == 2 && out.contiguous &&
+      ((x.contiguous && x.Count() == out.Count() && IsTransposed(out, y)) ||
+       (y.contiguous && y.Count() == out.Count() && IsTransposed(out, x)))) {
+    return RunTransposed(loops.vv, out, x, y, param, threads);
+  }
   const ArrayView* operands[] = {&out, &x, &y};
-  const BinaryContext context{&loops, param, x.dtype, out.dtype};
+  const BinaryContext context{&loops,
+                              param,
+                              x.dtype,
+                              out.dtype,
+                              static_cast<int64_t>(SizeOf(x.dtype)),
+                              static_cast<int64_t>(SizeOf(out.dtype))};
   StridedLoop(operands, 3).Run(threads, &BinaryBody, &context);
 }
 

@@ -2,6 +2,8 @@
 // that overflow wraps.
 #include "oneflow/kernels/cpu/elementwise_loops.h"
 
+#include "oneflow/kernels/cpu/stream_line.h"
+
 namespace oneflow {
 namespace cpu {
 namespace ONEFLOW_ISA {
@@ -102,7 +104,22 @@ struct Binary {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) { o[i] = Op::template Apply<T>(a, b[i], p); }
   }
+  static void StreamVV(void* out, const void* x, const void* y, int64_t n, const void* param) {
+    const T p = Param(param);
+    const T* a = static_cast<const T*>(x);
+    const T* b = static_cast<const T*>(y);
+    StreamAll(static_cast<Out*>(out), n,
+              [&](int64_t i) { return Op::template Apply<T>(a[i], b[i], p); });
+  }
+  static void StreamVS(void* out, const void* x, const void* y, int64_t n, const void* param) {
+    const T p = Param(param);
+    const T* a = static_cast<const T*>(x);
+    const T b = *static_cast<const T*>(y);
+    StreamAll(static_cast<Out*>(out), n,
+              [&](int64_t i) { return Op::template Apply<T>(a[i], b, p); });
+  }
   static constexpr BinaryLoops Loops() { return {&VV, &VS, &SV}; }
+  static constexpr BinaryLoops LoopsAndStreams() { return {&VV, &VS, &SV, &StreamVV, &StreamVS}; }
 };
 
 template <typename T>
@@ -259,14 +276,14 @@ constexpr void FillArithmetic(BinaryLoops* row) {
   row[I(DataType::kInt16)] = Binary<Op, uint16_t, uint16_t>::Loops();
   row[I(DataType::kInt32)] = Binary<Op, uint32_t, uint32_t>::Loops();
   row[I(DataType::kInt64)] = Binary<Op, uint64_t, uint64_t>::Loops();
-  row[I(DataType::kFloat)] = Binary<Op, float, float>::Loops();
-  row[I(DataType::kDouble)] = Binary<Op, double, double>::Loops();
+  row[I(DataType::kFloat)] = Binary<Op, float, float>::LoopsAndStreams();
+  row[I(DataType::kDouble)] = Binary<Op, double, double>::LoopsAndStreams();
 }
 
 template <typename Op>
 constexpr void FillFloats(BinaryLoops* row) {
-  row[I(DataType::kFloat)] = Binary<Op, float, float>::Loops();
-  row[I(DataType::kDouble)] = Binary<Op, double, double>::Loops();
+  row[I(DataType::kFloat)] = Binary<Op, float, float>::LoopsAndStreams();
+  row[I(DataType::kDouble)] = Binary<Op, double, double>::LoopsAndStreams();
 }
 
 constexpr void FillEq(BinaryLoops* row) {

@@ -34,6 +34,10 @@ struct BinaryLoops {
   BinaryLoop vv = nullptr;  // nullptr: no such op for the type
   BinaryLoop vs = nullptr;
   BinaryLoop sv = nullptr;
+  // Past the caches (stream_line.h), to an output aligned to 64 bytes that is no operand; nullptr:
+  // there is none.
+  BinaryLoop stream_vv = nullptr;
+  BinaryLoop stream_vs = nullptr;
 };
 
 struct ElementwiseLoops {

@@ -1,6 +1,7 @@
 // The elementwise kernels, fill, arange and copy against their references: random shapes, layouts,
 // dtypes and values, under every instruction set, with one thread and with two.
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,7 +9,9 @@
 #include "gtest/gtest.h"
 #include "oneflow/core/shape.h"
 #include "oneflow/kernels/attrs.h"
+#include "oneflow/kernels/cpu/elementwise_loops.h"
 #include "oneflow/kernels/cpu/kernel_testing.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -270,6 +273,42 @@ TEST(Copy, HalvesAreExact) {
       around.Set(3 * i + 2, std::nextafter(middle, INFINITY));
     }
     ExpectSameAsReference("copy", {&around}, HostArray(half, {65536 * 3}), NoAttrs());
+  }
+}
+
+// A loop that goes past the caches gives the bits of the other one. Odd lengths: the rest of a line.
+template <typename T>
+int CountStreams(DataType dtype, Rng* rng) {
+  constexpr int64_t kCount = 1003;
+  HostArray x(dtype, {kCount});
+  HostArray y(dtype, {kCount});
+  x.Fill(rng, false);
+  y.Fill(rng, false);
+  const T param = T(0.5);
+  int found = 0;
+  for (const auto& row : GetElementwiseLoops().binary) {
+    const BinaryLoops& loops = row[static_cast<int>(dtype)];
+    const BinaryLoop pairs[][2] = {{loops.vv, loops.stream_vv}, {loops.vs, loops.stream_vs}};
+    for (const auto& [loop, streaming] : pairs) {
+      if (streaming == nullptr) { continue; }
+      ++found;
+      alignas(64) T plain[kCount] = {};
+      alignas(64) T streamed[kCount] = {};
+      loop(plain, x.view().data, y.view().data, kCount, &param);
+      streaming(streamed, x.view().data, y.view().data, kCount, &param);
+      GetStreamLoops().fence();
+      EXPECT_EQ(std::memcmp(plain, streamed, sizeof(plain)), 0) << found;
+    }
+  }
+  return found;
+}
+
+TEST(Elementwise, StreamsGiveTheSameBits) {
+  Rng rng(6);
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    EXPECT_GE(CountStreams<float>(DataType::kFloat, &rng), 10);
+    EXPECT_GE(CountStreams<double>(DataType::kDouble, &rng), 10);
   }
 }
 

@@ -1,11 +1,13 @@
 // The kernels fill and arange.
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/scalar_bits.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -40,10 +42,33 @@ void FillBody(const LoopRun& run, const void* context) {
   }
 }
 
+// Past the caches, from a block that holds the value many times.
+void FillStreaming(const ArrayView& out, const FillContext& c, int threads) {
+  constexpr int64_t kBlockBytes = 4096;
+  constexpr int64_t kGrainBytes = int64_t{512} << 10;
+  alignas(64) char block[kBlockBytes];
+  LoopRun run;
+  run.data[0] = block;
+  run.strides[0] = c.size;
+  run.n = kBlockBytes / c.size;
+  FillBody(run, &c);
+  char* const to = out.Data<char>();
+  ParallelFor(threads, out.Count() * c.size, kGrainBytes, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kBlockBytes) {
+      GetStreamLoops().copy(to + at, block, std::min(kBlockBytes, end - at));
+    }
+    GetStreamLoops().fence();
+  });
+}
+
 Maybe<void> RunFill(const KernelCall& call) {
   const ArrayView& out = call.outputs[0];
   const FillContext context{ToScalarBits(call.GetAttrs<FillAttrs>().value, out.dtype),
                             static_cast<int>(SizeOf(out.dtype))};
+  if (out.contiguous && WorthStreaming(out.data, out.Count() * context.size)) {
+    FillStreaming(out, context, call.threads);
+    return Ok();
+  }
   const ArrayView* operands[] = {&out};
   StridedLoop(operands, 1).Run(call.threads, &FillBody, &context);
   return Ok();
@@ -55,8 +80,15 @@ void ArangeDense(const KernelCall& call, Wide start, Wide step) {
   T* out = call.outputs[0].Data<T>();
   ParallelFor(call.threads, call.outputs[0].Count(), StridedLoop::kGrain,
               [&](int64_t begin, int64_t end) {
-                for (int64_t i = begin; i < end; ++i) {
-                  out[i] = static_cast<T>(start + static_cast<Wide>(i) * step);
+                if constexpr (std::is_integral_v<Wide>) {  // no vector multiplies 64 bits
+                  Wide value = start + static_cast<Wide>(begin) * step;
+                  for (int64_t i = begin; i < end; ++i, value += step) {
+                    out[i] = static_cast<T>(value);
+                  }
+                } else {
+                  for (int64_t i = begin; i < end; ++i) {
+                    out[i] = static_cast<T>(start + static_cast<Wide>(i) * step);
+                  }
                 }
               });
 }

@@ -236,6 +236,12 @@ constexpr MathTable MakeTable() {
   ONEFLOW_FILL(Tanh);
   ONEFLOW_FILL(Threshold);
 #undef ONEFLOW_FILL
+  FillStreams<1, HardsigmoidFormula>(&t, MathOp::kHardsigmoid);
+  FillStreams<1, HardswishFormula>(&t, MathOp::kHardswish);
+  FillStreams<1, HardtanhFormula>(&t, MathOp::kHardtanh);
+  FillStreams<1, LeakyReluFormula>(&t, MathOp::kLeakyRelu);
+  FillStreams<1, SigmoidFormula>(&t, MathOp::kSigmoid);
+  FillStreams<1, SiluFormula>(&t, MathOp::kSilu);
   FillFloats<1, PolygammaFormula>(&t, MathOp::kPolygamma);
   FillFloats<2, PreluFormula>(&t, MathOp::kPrelu);
   FillFloats<3, PreluInputBackwardFormula>(&t, MathOp::kPreluInputBackward);

@@ -403,6 +403,13 @@ constexpr MathTable MakeTable() {
   FillNumbers<3, AddcmulFormula>(&t, MathOp::kAddcmul);
   FillFloats<3, AddcdivFormula>(&t, MathOp::kAddcdiv);
   FillFloats<3, LerpFormula>(&t, MathOp::kLerp);
+  FillStreams<1, AbsFormula>(&t, MathOp::kAbs);
+  FillStreams<1, NegFormula>(&t, MathOp::kNeg);
+  FillStreams<1, SquareFormula>(&t, MathOp::kSquare);
+  FillStreams<2, MaximumFormula>(&t, MathOp::kMaximum);
+  FillStreams<2, MinimumFormula>(&t, MathOp::kMinimum);
+  FillStreams<3, ClampFormula>(&t, MathOp::kClamp);
+  FillStreams<3, AddcmulFormula>(&t, MathOp::kAddcmul);
   return t;
 }
 

@@ -25,7 +25,8 @@ struct Context {
   int count;                              // of operands, without the output
   int sizes[kMaxMathOperands + 1];        // bytes of an element; 0 is the output
   UnaryLoop casts[kMaxMathOperands + 1];  // from (of the output: to) a half type; nullptr: none
-  bool streams = false;                   // the output goes past the caches
+  bool streams = false;                   // the output goes past the caches, by way of a block
+  bool fences = false;                    // the same, straight from the loop
 };
 
 // One operand of a run, block by block.
@@ -121,15 +122,18 @@ void InBlocks(const LoopRun& run, const Context& c) {
     c.loop(out.Place(at), in[0], in[1], in[2], n, *c.attrs);
     out.Flush(at, n);
   }
-  if (c.streams) { GetStreamLoops().fence(); }
 }
 
 void Body(const LoopRun& run, const void* context) {
   const auto& c = *static_cast<const Context*>(context);
-  if (!AllDirect(run, c)) { return InBlocks(run, c); }
-  const void* y = c.count > 1 ? run.data[2] : nullptr;
-  const void* z = c.count > 2 ? run.data[3] : nullptr;
-  c.loop(run.data[0], run.data[1], y, z, run.n, *c.attrs);
+  if (AllDirect(run, c)) {
+    const void* y = c.count > 1 ? run.data[2] : nullptr;
+    const void* z = c.count > 2 ? run.data[3] : nullptr;
+    c.loop(run.data[0], run.data[1], y, z, run.n, *c.attrs);
+  } else {
+    InBlocks(run, c);
+  }
+  if (c.streams || c.fences) { GetStreamLoops().fence(); }
 }
 
 bool IsHalf(DataType dtype) { return dtype == DataType::kFloat16 || dtype == DataType::kBFloat16; }
@@ -176,7 +180,7 @@ void SearchZero(const LoopRun& run, const void* context) {
 }  // namespace
 
 void RunMath(MathLoop loop, bool moves, const ArrayView& out, const ArrayView* operands, int count,
-             const MathAttrs& attrs, int threads) {
+             const MathAttrs& attrs, int threads, MathLoop streaming) {
   Context c;
   c.loop = loop;
   c.attrs = &attrs;
@@ -195,6 +199,11 @@ void RunMath(MathLoop loop, bool moves, const ArrayView& out, const ArrayView* o
   }
   c.streams = c.casts[0] == nullptr && WorthStreaming(out.data, whole.n * c.sizes[0]);
   for (int k = 0; k < count; ++k) { c.streams = c.streams && operands[k].data != out.data; }
+  if (c.streams && streaming != nullptr) {
+    c.loop = streaming;
+    c.streams = false;
+    c.fences = true;
+  }
   ParallelFor(threads, whole.n, StridedLoop::kGrain, [&](int64_t begin, int64_t end) {
     LoopRun part = whole;
     part.n = end - begin;

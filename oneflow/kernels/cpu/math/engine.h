@@ -17,8 +17,9 @@ inline constexpr int kMaxMathOperands = 3;
 
 // `count` operands that broadcast to out. `loop` is for float32 where an operand or the output is
 // of a half type, unless `moves`: then elements are only moved, whatever their type.
+// `streaming` serves in its place where the output is so large that it goes past the caches.
 void RunMath(MathLoop loop, bool moves, const ArrayView& out, const ArrayView* operands, int count,
-             const MathAttrs& attrs, int threads);
+             const MathAttrs& attrs, int threads, MathLoop streaming = nullptr);
 
 // Whether an integral array holds a zero.
 bool HasZero(const ArrayView& x);

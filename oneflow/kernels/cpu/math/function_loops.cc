@@ -3,7 +3,6 @@
 #include "oneflow/kernels/cpu/math/loops.h"
 
 extern "C" {
-float lgammaf_r(float, int*);
 double lgamma_r(double, int*);
 }
 
@@ -50,11 +49,35 @@ ONEFLOW_FORMULA(Sqrt, Sqrt(x))
 ONEFLOW_FORMULA(Tanh, Tanh(x))
 ONEFLOW_FORMULA(Trunc, Trunc(x))
 
+// In double: Stirling's series from 8 on, below it by recurrence, below 1/2 by reflection
+// (Abramowitz and Stegun, 6.1.40, 6.1.15, 6.1.17).
+ONEFLOW_INLINE float Lgamma(float v) {
+  const double x = v;
+  const double a = x < 0.5 ? 1.0 - x : x;
+  const bool large = a >= 8.0;
+  const double low = large ? 1.0 : a;
+  const double product = low * (low + 1.0) * (low + 2.0) * (low + 3.0) * (low + 4.0) * (low + 5.0) *
+                         (low + 6.0) * (low + 7.0);
+  const double z = large ? a : a + 8.0;
+  const double w = 1.0 / z;
+  const double w2 = w * w;
+  double series = 1.0 / 156;
+  series = Fma(series, w2, -691.0 / 360360);
+  series = Fma(series, w2, 1.0 / 1188);
+  series = Fma(series, w2, -1.0 / 1680);
+  series = Fma(series, w2, 1.0 / 1260);
+  series = Fma(series, w2, -1.0 / 360);
+  series = Fma(series, w2, 1.0 / 12);
+  const double stirling = (z - 0.5) * Log(z) - z + 0.9189385332046727 + series * w;
+  const double right = stirling - Log(large ? 1.0 : product);
+  const double sine = Abs(Sin(kPi * (x - Rint(x))));
+  double y = x < 0.5 ? Log(kPi / sine) - right : right;
+  y = x == 1.0 || x == 2.0 ? 0.0 : y;
+  return static_cast<float>(Abs(x) > Format<float>::kMax ? kInf<double> : y);
+}
+
 struct LgammaFormula {
-  static float Apply(float x, Numbers<float>) {
-    int sign;
-    return lgammaf_r(x, &sign);
-  }
+  static ONEFLOW_INLINE float Apply(float x, Numbers<float>) { return Lgamma(x); }
   static double Apply(double x, Numbers<double>) {
     int sign;
     return lgamma_r(x, &sign);
@@ -171,6 +194,17 @@ constexpr MathTable MakeTable() {
   ONEFLOW_FILL(Tanh);
   ONEFLOW_FILL(Trunc);
 #undef ONEFLOW_FILL
+#define ONEFLOW_STREAM(id) FillStreams<1, id##Formula>(&t, MathOp::k##id)
+  ONEFLOW_STREAM(Ceil);
+  ONEFLOW_STREAM(Exp);
+  ONEFLOW_STREAM(Floor);
+  ONEFLOW_STREAM(Log);
+  ONEFLOW_STREAM(Reciprocal);
+  ONEFLOW_STREAM(Round);
+  ONEFLOW_STREAM(Rsqrt);
+  ONEFLOW_STREAM(Sqrt);
+  ONEFLOW_STREAM(Trunc);
+#undef ONEFLOW_STREAM
   FillCircular<CosFormula>(&t, MathOp::kCos);
   FillCircular<SinFormula>(&t, MathOp::kSin);
   FillCircular<TanFormula>(&t, MathOp::kTan);

@@ -1,6 +1,7 @@
 // The error of each elementary function in units in the last place, against C's functions of long
 // double; and its special values, against C's of double. Under every instruction set.
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
@@ -11,6 +12,7 @@
 #include "oneflow/kernels/cpu/kernel_testing.h"
 #include "oneflow/kernels/cpu/math/operands.h"
 #include "oneflow/kernels/cpu/math/reference.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -109,6 +111,10 @@ const Accuracy kAccuracy[] = {
     {MathOp::kErfc, ONEFLOW_C(erfc), -3.0, 9.0, 6.0, 6.0},
     {MathOp::kRsqrt, &Rsqrt, 0.0, 1e30, 1.6, 1.6, true},
     {MathOp::kSigmoid, &Sigmoid, -30.0, 30.0, 3.0, 3.0},
+    {MathOp::kLgamma, ONEFLOW_C(lgamma), 3.0, 100.0, 1.0, 5.0},
+    {MathOp::kLgamma, ONEFLOW_C(lgamma), 0.5, 3.0, 2.0, 10.0},
+    {MathOp::kLgamma, ONEFLOW_C(lgamma), -10.0, 0.5, 2.0, 1000.0},
+    {MathOp::kLgamma, ONEFLOW_C(lgamma), 0.0, 1e30, 1.0, 5.0, true},
 };
 
 TEST(Functions, ErrorsAreAsTheirHeaderSays) {
@@ -120,6 +126,48 @@ TEST(Functions, ErrorsAreAsTheirHeaderSays) {
           << what << " on [" << a.low << ", " << a.high << "]";
       EXPECT_LE(WorstError<double>(a), a.wide) << what << " on [" << a.low << ", " << a.high << "]";
     }
+  }
+}
+
+// A loop that goes past the caches gives the bits of the other one. Odd lengths: the rest of a line.
+template <typename T>
+int CountStreams() {
+  std::mt19937_64 rng(3);
+  std::uniform_real_distribution<double> pick(-3.0, 3.0);
+  constexpr int64_t kCount = 1003;
+  std::vector<T> operands[3];
+  for (std::vector<T>& x : operands) {
+    for (int64_t i = 0; i < kCount; ++i) { x.push_back(static_cast<T>(pick(rng))); }
+    x[17] = std::numeric_limits<T>::quiet_NaN();
+    x[18] = -std::numeric_limits<T>::infinity();
+  }
+  alignas(64) T plain[kCount];
+  alignas(64) T streamed[kCount];
+  const MathAttrs attrs{0.5, 1.5, 0.75};
+  int found = 0;
+  for (int i = 0; i < kNumMathOps; ++i) {
+    const auto op = static_cast<MathOp>(i);
+    const MathLoop loop = FindStreamLoop(op, DataTypeOf<T>::value);
+    if (loop == nullptr) { continue; }
+    ++found;
+    for (const int64_t n : {kCount, int64_t{1}, int64_t{64}}) {
+      std::memset(plain, 1, sizeof(plain));
+      std::memset(streamed, 1, sizeof(streamed));
+      const T *x = operands[0].data(), *y = operands[1].data(), *z = operands[2].data();
+      FindMathLoop(op, DataTypeOf<T>::value)(plain, x, y, z, n, attrs);
+      loop(streamed, x, y, z, n, attrs);
+      GetStreamLoops().fence();
+      EXPECT_EQ(std::memcmp(plain, streamed, sizeof(plain)), 0) << MathName(op) << " of " << n;
+    }
+  }
+  return found;
+}
+
+TEST(Functions, StreamsGiveTheSameBits) {
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    EXPECT_GT(CountStreams<float>(), 15) << IsaName(config.isa);
+    EXPECT_GT(CountStreams<double>(), 15) << IsaName(config.isa);
   }
 }
 

@@ -29,7 +29,9 @@ Maybe<void> Run(MathOp op, Form form, const KernelCall& call) {
   if (Divides(op)) { JUST(CheckDivisor(MathName(op), o.views[1])); }
   const bool moves = op == MathOp::kWhere;
   const DataType dtype = LoopDtype(op, o.views[moves ? 2 : 0].dtype);
-  RunMath(FindMathLoop(op, dtype), moves, call.outputs[0], o.views, o.count, o.attrs, call.threads);
+  const MathLoop streaming = call.outputs[0].dtype == dtype ? FindStreamLoop(op, dtype) : nullptr;
+  RunMath(FindMathLoop(op, dtype), moves, call.outputs[0], o.views, o.count, o.attrs, call.threads,
+          streaming);
   return Ok();
 }
 
@@ -63,7 +65,9 @@ Maybe<void> RunScalarPow(const KernelCall& call) {
   const MathOp op = CheaperPower(call.GetAttrs<ScalarAttrs>().value.To<double>());
   const MathLoop loop = FindMathLoop(op, LoopDtype(op, call.inputs[0].dtype));
   if (op == MathOp::kPow || loop == nullptr) { return Run(MathOp::kPow, Form::kNumberLast, call); }
-  RunMath(loop, false, call.outputs[0], call.inputs, 1, MathAttrs(), call.threads);
+  const DataType dtype = call.outputs[0].dtype;
+  RunMath(loop, false, call.outputs[0], call.inputs, 1, MathAttrs(), call.threads,
+          FindStreamLoop(op, dtype));
   return Ok();
 }
 

@@ -9,6 +9,7 @@
 
 #include "oneflow/kernels/cpu/math/number.h"
 #include "oneflow/kernels/cpu/math/ops.h"
+#include "oneflow/kernels/cpu/stream_line.h"
 
 namespace oneflow {
 namespace cpu {
@@ -60,6 +61,33 @@ void LoopOf3(void* out, const void* x, const void* y, const void* z, int64_t n,
   for (int64_t i = 0; i < n; ++i) { o[i] = Op::Apply(a[i], b[i], c[i], numbers); }
 }
 
+// The same, past the caches.
+template <typename Op, typename T>
+void StreamOf1(void* out, const void* x, const void*, const void*, int64_t n,
+               const MathAttrs& attrs) {
+  const Numbers<T> numbers = NumbersOf<T>(attrs);
+  const T* a = static_cast<const T*>(x);
+  StreamAll(static_cast<T*>(out), n, [&](int64_t i) { return Op::Apply(a[i], numbers); });
+}
+template <typename Op, typename T>
+void StreamOf2(void* out, const void* x, const void* y, const void*, int64_t n,
+               const MathAttrs& attrs) {
+  const Numbers<T> numbers = NumbersOf<T>(attrs);
+  const T* a = static_cast<const T*>(x);
+  const T* b = static_cast<const T*>(y);
+  StreamAll(static_cast<T*>(out), n, [&](int64_t i) { return Op::Apply(a[i], b[i], numbers); });
+}
+template <typename Op, typename T>
+void StreamOf3(void* out, const void* x, const void* y, const void* z, int64_t n,
+               const MathAttrs& attrs) {
+  const Numbers<T> numbers = NumbersOf<T>(attrs);
+  const T* a = static_cast<const T*>(x);
+  const T* b = static_cast<const T*>(y);
+  const T* c = static_cast<const T*>(z);
+  StreamAll(static_cast<T*>(out), n,
+            [&](int64_t i) { return Op::Apply(a[i], b[i], c[i], numbers); });
+}
+
 constexpr int At(MathOp op) { return static_cast<int>(op); }
 constexpr int At(DataType dtype) { return static_cast<int>(dtype); }
 
@@ -78,6 +106,22 @@ template <int arity, typename Op>
 constexpr void FillFloats(MathTable* table, MathOp op) {
   table->at[At(op)][At(DataType::kFloat)] = LoopFor<arity, Op, float>();
   table->at[At(op)][At(DataType::kDouble)] = LoopFor<arity, Op, double>();
+}
+// Of ops for which memory is all that counts.
+template <int arity, typename Op, typename T>
+constexpr MathLoop StreamFor() {
+  if constexpr (arity == 1) {
+    return &StreamOf1<Op, T>;
+  } else if constexpr (arity == 2) {
+    return &StreamOf2<Op, T>;
+  } else {
+    return &StreamOf3<Op, T>;
+  }
+}
+template <int arity, typename Op>
+constexpr void FillStreams(MathTable* table, MathOp op) {
+  table->streams[At(op)][0] = StreamFor<arity, Op, float>();
+  table->streams[At(op)][1] = StreamFor<arity, Op, double>();
 }
 template <int arity, typename Op>
 constexpr void FillIntegers(MathTable* table, MathOp op) {

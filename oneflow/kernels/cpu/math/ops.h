@@ -37,7 +37,7 @@ namespace cpu {
   V(Expm1, expm1, 0.4)                       \
   V(Floor, floor, 0.0)                       \
   V(Frac, frac, 0.0)                         \
-  V(Lgamma, lgamma, 20.0)                    \
+  V(Lgamma, lgamma, 4.0)                     \
   V(Log, log, 0.4)                           \
   V(Log10, log10, 0.5)                       \
   V(Log1p, log1p, 0.6)                       \
@@ -167,6 +167,8 @@ using MathLoop = void (*)(void* out, const void* x, const void* y, const void* z
 // and bfloat16 have loops of their own only where nothing is computed.
 struct MathTable {
   MathLoop at[kNumMathOps][kNumDataTypes];
+  // Of float32 and float64, with stores that go past the caches (../stream_line.h); nullptr: none.
+  MathLoop streams[kNumMathOps][2];
 };
 
 // Each holds the ops of its list and nullptr elsewhere.
@@ -174,12 +176,17 @@ ONEFLOW_DECLARE_ISA_TABLE(MathTable, GetFunctionLoops);
 ONEFLOW_DECLARE_ISA_TABLE(MathTable, GetActivationLoops);
 ONEFLOW_DECLARE_ISA_TABLE(MathTable, GetArithmeticLoops);
 
+inline const MathTable& MathTableOf(MathOp op) {
+  if (op < MathOp::kGelu) { return GetFunctionLoops(); }
+  return op < MathOp::kAbs ? GetActivationLoops() : GetArithmeticLoops();
+}
 inline MathLoop FindMathLoop(MathOp op, DataType dtype) {
-  const int row = static_cast<int>(op);
-  const int column = static_cast<int>(dtype);
-  if (op < MathOp::kGelu) { return GetFunctionLoops().at[row][column]; }
-  if (op < MathOp::kAbs) { return GetActivationLoops().at[row][column]; }
-  return GetArithmeticLoops().at[row][column];
+  return MathTableOf(op).at[static_cast<int>(op)][static_cast<int>(dtype)];
+}
+// REQUIRES an output of the operands' dtype, aligned to 64 bytes, that is no operand.
+inline MathLoop FindStreamLoop(MathOp op, DataType dtype) {
+  if (dtype != DataType::kFloat && dtype != DataType::kDouble) { return nullptr; }
+  return MathTableOf(op).streams[static_cast<int>(op)][dtype == DataType::kFloat ? 0 : 1];
 }
 
 // Nanoseconds for each float32.
