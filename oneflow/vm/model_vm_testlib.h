@@ -98,7 +98,7 @@ inline Maybe<void> RunAddOne(const KernelCall& call) {
 inline Maybe<void> RunFailing(const KernelCall& call) { return RuntimeError("[fail] on purpose"); }
 
 inline double Short(const KernelCall&) { return 100.0; }  // inline, under the issue lock
-inline double Queued(const KernelCall&) { return 15e3; }
+inline double Queued(const KernelCall&) { return 20e3; }
 
 inline const Kernel kSet{"set", &RunSet, nullptr, &Queued, nullptr};
 inline const Kernel kSetNow{"set.now", &RunSet, nullptr, &Short, nullptr};

@@ -83,7 +83,7 @@ class Vm {
   using FailureObserver = void (*)(const ErrorPtr& error);
   void SetFailureObserver(FailureObserver observer) { observer_.store(observer); }
 
-  static constexpr double kInlineLimitNs = 10e3;
+  static constexpr double kInlineLimitNs = 20e3;
 
  private:
   friend class VmPeer;  // empties it between two scenarios of the exhaustive scheduler

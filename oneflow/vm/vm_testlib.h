@@ -54,7 +54,7 @@ inline Maybe<void> RunLargeScratch(const KernelCall& call) {
 }
 
 inline double CostTiny(const KernelCall&) { return 100.0; }
-inline double CostLong(const KernelCall&) { return 15e3; }  // queued, one thread
+inline double CostLong(const KernelCall&) { return 20e3; }  // queued
 inline size_t FourKilobytes(const KernelCall&) { return 4096; }
 
 inline const Kernel kAffine{"affine.test", &RunAffine, nullptr, &CostTiny, nullptr};
