@@ -154,9 +154,10 @@ void RunDense(const BinaryLoops& loops, const ArrayView& out, const ArrayView& x
   const auto out_size = static_cast<int64_t>(SizeOf(out.dtype));
   const auto size = static_cast<int64_t>(SizeOf(x.dtype));
   const bool fresh = out.data != x.data && out.data != y.data;
-  const bool streams = fresh && WorthStreaming(out.data, n * out_size);
   const bool x_repeats = x.Count() != n;
   const bool y_repeats = y.Count() != n;
+  const int64_t touched = n * (out_size + (x_repeats ? 0 : size) + (y_repeats ? 0 : size));
+  const bool streams = fresh && WorthStreaming(out.data, n * out_size, touched);
   const BinaryLoop past =
       streams && !x_repeats ? (y_repeats ? loops.stream_vs : loops.stream_vv) : nullptr;
   const DenseBinary dense = {past != nullptr ? past : ChooseLoop(loops, x_repeats, y_repeats),

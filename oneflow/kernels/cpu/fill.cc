@@ -28,11 +28,24 @@ struct FillContext {
   int size;
 };
 
+// As zero is: the value is one byte, repeated.
+bool OfOneByte(const FillContext& c) {
+  for (int i = 1; i < c.size; ++i) {
+    if (c.value.bytes[i] != c.value.bytes[0]) { return false; }
+  }
+  return true;
+}
+
 void FillBody(const LoopRun& run, const void* context) {
   const auto& c = *static_cast<const FillContext*>(context);
   if (run.strides[0] != c.size) {
     const char* from = reinterpret_cast<const char*>(c.value.bytes);
     return CopyRun(run.data[0], run.strides[0], from, 0, c.size, run.n);
+  }
+  if (OfOneByte(c)) {
+    std::memset(run.data[0], static_cast<unsigned char>(c.value.bytes[0]),
+                static_cast<size_t>(run.n * c.size));
+    return;
   }
   switch (c.size) {
     case 1: return FillDense<uint8_t>(run.data[0], c.value, run.n);
@@ -65,7 +78,8 @@ Maybe<void> RunFill(const KernelCall& call) {
   const ArrayView& out = call.outputs[0];
   const FillContext context{ToScalarBits(call.GetAttrs<FillAttrs>().value, out.dtype),
                             static_cast<int>(SizeOf(out.dtype))};
-  if (out.contiguous && WorthStreaming(out.data, out.Count() * context.size)) {
+  const int64_t bytes = out.Count() * context.size;
+  if (out.contiguous && WorthStreaming(out.data, bytes, bytes)) {
     FillStreaming(out, context, call.threads);
     return Ok();
   }

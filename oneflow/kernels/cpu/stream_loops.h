@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "oneflow/kernels/cpu/cache_size.h"
 #include "oneflow/kernels/cpu/isa.h"
 
 namespace oneflow {
@@ -24,10 +25,13 @@ ONEFLOW_DECLARE_ISA_TABLE(StreamLoops, GetStreamLoops);
 // Elements of a block that is computed in the first-level cache and copied out from there.
 inline constexpr int64_t kStreamBlock = 1024;
 
-// Is an output of so many bytes, that is no operand's memory, better streamed?
-inline bool WorthStreaming(const void* to, int64_t bytes) {
+// Is an output of so many bytes, that is no operand's memory, better streamed? `touched`: bytes of it
+// and of all operands. What fits the last cache does better there (measured: square of 16 MB in 32 MB
+// of cache 270 us, streamed 415; x + y, where it does not fit, 670 us, streamed 560).
+inline bool WorthStreaming(const void* to, int64_t bytes, int64_t touched) {
   constexpr int64_t kLeast = int64_t{16} << 20;
-  return bytes >= kLeast && reinterpret_cast<uintptr_t>(to) % 64 == 0;
+  return bytes >= kLeast && touched > LastCacheBytes() &&
+         reinterpret_cast<uintptr_t>(to) % 64 == 0;
 }
 
 }  // namespace cpu

@@ -197,7 +197,11 @@ void RunMath(MathLoop loop, bool moves, const ArrayView& out, const ArrayView* o
     if (whole.n > 0) { Body(whole, &c); }
     return;
   }
-  c.streams = c.casts[0] == nullptr && WorthStreaming(out.data, whole.n * c.sizes[0]);
+  int64_t touched = whole.n * c.sizes[0];
+  for (int k = 0; k < count; ++k) {
+    touched += whole.strides[k + 1] == 0 ? 0 : whole.n * c.sizes[k + 1];
+  }
+  c.streams = c.casts[0] == nullptr && WorthStreaming(out.data, whole.n * c.sizes[0], touched);
   for (int k = 0; k < count; ++k) { c.streams = c.streams && operands[k].data != out.data; }
   if (c.streams && streaming != nullptr) {
     c.loop = streaming;

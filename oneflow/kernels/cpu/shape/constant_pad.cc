@@ -9,6 +9,7 @@
 #include "oneflow/kernels/cpu/copy.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/scalar_bits.h"
+#include "oneflow/kernels/cpu/shape/row_loops.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -97,25 +98,10 @@ class RowWalk {
   int64_t source_ = 0;
 };
 
-// Words, and bytes of whole words: a call of memcpy costs more than a short row.
-template <typename Word>
-void PadRow(char* to, const char* from, Word word, int64_t before, int64_t middle, int64_t after) {
-  Word* out = reinterpret_cast<Word*>(to);
-  for (int64_t i = 0; i < before; ++i) { out[i] = word; }
-  out += before;
-  const Word* in = reinterpret_cast<const Word*>(from);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < middle; ++i) { out[i] = in[i]; }
-  out += middle;
-  for (int64_t i = 0; i < after; ++i) { out[i] = word; }
-}
-
-template <typename Word>
 void PadRows(const Plan& plan, int threads) {
-  constexpr auto kSize = static_cast<int64_t>(sizeof(Word));
+  const auto size = static_cast<int64_t>(SizeOf(plan.out.dtype));
   const ScalarBits value = ToScalarBits(plan.attrs.value, plan.out.dtype);
-  Word word;
-  std::memcpy(&word, value.bytes, sizeof(Word));
+  const auto pad = RowLoopsOf(size).pad;
   const int64_t length = plan.out.shape[plan.last] * plan.inner;
   const int64_t before = plan.attrs.before.values[plan.last] * plan.inner;
   const int64_t middle = plan.in.shape[plan.last] * plan.inner;
@@ -123,18 +109,13 @@ void PadRows(const Plan& plan, int threads) {
   const int64_t grain = std::max<int64_t>(1, StridedLoop::kGrain / length);
   ParallelFor(threads, plan.out.Count() / length, grain, [&](int64_t begin, int64_t end) {
     RowWalk walk(plan, begin);
-    char* to = plan.out.Data<char>() + begin * length * kSize;
-    for (int64_t row = begin; row < end; ++row, to += length * kSize, walk.Next()) {
-      const bool border = walk.source() < 0 || middle == 0;
-      const char* from = border ? nullptr : plan.in.Data<char>() + walk.source() * middle * kSize;
-      if (border) {
-        std::fill_n(reinterpret_cast<Word*>(to), length, word);
-      } else if (middle < 256) {
-        PadRow(to, from, word, before, middle, after);
+    char* to = plan.out.Data<char>() + begin * length * size;
+    for (int64_t row = begin; row < end; ++row, to += length * size, walk.Next()) {
+      if (walk.source() < 0 || middle == 0) {
+        pad(to, nullptr, value.bytes, length, 0, 0);
       } else {
-        PadRow(to, from, word, before, 0, 0);
-        std::memcpy(to + before * kSize, from, static_cast<size_t>(middle * kSize));
-        PadRow(to + (before + middle) * kSize, from, word, 0, 0, after);
+        pad(to, plan.in.Data<char>() + walk.source() * middle * size, value.bytes, before, middle,
+            after);
       }
     }
   });
@@ -163,12 +144,7 @@ Maybe<void> Run(const KernelCall& call) {
   if (plan.out.Count() == 0) { return Ok(); }
   for (int d = plan.last + 1; d < plan.out.ndim; ++d) { plan.inner *= plan.out.shape[d]; }
   if (plan.in.contiguous && plan.out.ndim > 0) {
-    switch (SizeOf(plan.out.dtype)) {
-      case 1: PadRows<uint8_t>(plan, call.threads); break;
-      case 2: PadRows<uint16_t>(plan, call.threads); break;
-      case 4: PadRows<uint32_t>(plan, call.threads); break;
-      default: PadRows<uint64_t>(plan, call.threads);
-    }
+    PadRows(plan, call.threads);
   } else {
     PadStrided(plan, call.threads);
   }

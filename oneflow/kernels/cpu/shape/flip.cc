@@ -9,6 +9,7 @@
 #include "oneflow/kernels/attrs_shape.h"
 #include "oneflow/kernels/cpu/copy.h"
 #include "oneflow/kernels/cpu/cost.h"
+#include "oneflow/kernels/cpu/shape/row_loops.h"
 #include "oneflow/kernels/cpu/strided_loop.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -16,25 +17,6 @@ namespace oneflow {
 namespace cpu {
 
 namespace {
-
-template <typename Word>
-void TurnRound(char* to, const char* from, int64_t n) {
-  Word* out = reinterpret_cast<Word*>(to);
-  const Word* in = reinterpret_cast<const Word*>(from) + (n - 1);
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) { out[i] = in[-i]; }
-}
-
-using TurnFn = void (*)(char*, const char*, int64_t);
-
-TurnFn ChooseTurn(size_t size) {
-  switch (size) {
-    case 1: return &TurnRound<uint8_t>;
-    case 2: return &TurnRound<uint16_t>;
-    case 4: return &TurnRound<uint32_t>;
-    default: return &TurnRound<uint64_t>;
-  }
-}
 
 // A dense call in rows: the dims behind the last one that is flipped, or that one itself if it is the
 // innermost.
@@ -46,7 +28,7 @@ void FlipRows(const KernelCall& call, const bool* flipped, int last) {
   int64_t length = 1;
   for (int d = outer; d < in.ndim; ++d) { length *= in.shape[d]; }
   const int64_t bytes = length * static_cast<int64_t>(size);
-  const TurnFn turn = ChooseTurn(size);
+  const auto turn = RowLoopsOf(static_cast<int64_t>(size)).turn;
   const int64_t grain = std::max<int64_t>(1, StridedLoop::kGrain / length);
   char* const out = call.outputs[0].Data<char>();
   ParallelFor(call.threads, in.Count() / length, grain, [&](int64_t begin, int64_t end) {
