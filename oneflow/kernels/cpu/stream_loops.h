@@ -30,8 +30,7 @@ inline constexpr int64_t kStreamBlock = 1024;
 // of cache 270 us, streamed 415; x + y, where it does not fit, 670 us, streamed 560).
 inline bool WorthStreaming(const void* to, int64_t bytes, int64_t touched) {
   constexpr int64_t kLeast = int64_t{16} << 20;
-  return bytes >= kLeast && touched > LastCacheBytes() &&
-         reinterpret_cast<uintptr_t>(to) % 64 == 0;
+  return bytes >= kLeast && touched > LastCacheBytes() && reinterpret_cast<uintptr_t>(to) % 64 == 0;
 }
 
 }  // namespace cpu
