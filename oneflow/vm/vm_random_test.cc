@@ -40,7 +40,7 @@ Maybe<void> RunMix(const KernelCall& call) {
   }
   return Ok();
 }
-double CostOfMix(const KernelCall& call) { return call.GetAttrs<MixAttrs>().spin > 50 ? 15e3 : 50; }
+double CostOfMix(const KernelCall& call) { return call.GetAttrs<MixAttrs>().spin > 50 ? 20e3 : 50; }
 const Kernel kMix{"mix.test", &RunMix, nullptr, &CostOfMix, nullptr};
 
 // A storage, what it must hold, and the error that reading it must give (0: none).
