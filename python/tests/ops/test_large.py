@@ -70,7 +70,8 @@ def test_a_transposed_operand(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(5)
     x, y = rng.uniform(-1, 1, shape), rng.uniform(-1, 1, shape[::-1])
     for dtype in (np.float32, np.float64, np.int64, np.int8):
-        a, b = (10 * x).astype(dtype), (10 * y).astype(dtype)
+        a: Any = (10 * x).astype(dtype)
+        b: Any = (10 * y).astype(dtype)
         s, t = flow.tensor(a), flow.tensor(b).t()
         np.testing.assert_array_equal((s - t).numpy(), a - b.T)
         np.testing.assert_array_equal((t - s).numpy(), b.T - a)
