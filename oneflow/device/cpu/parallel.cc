@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #if defined(_OPENMP)
 #include <omp.h>
@@ -75,6 +76,14 @@ ParallelRegion::~ParallelRegion() {
   if (omp_threads_before_ != threads_) { omp_set_num_threads(omp_threads_before_); }
 #endif
   if (threads_ > 1 && --region_depth == 0) { compute_token.Unlock(); }
+}
+
+void AwaitThreads(const std::atomic<int>& done, int threads) {
+  constexpr std::chrono::microseconds kPatience(80);
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (done.load(std::memory_order_acquire) < threads &&
+         std::chrono::steady_clock::now() < end) {
+  }
 }
 
 void LockForFork() ONEFLOW_TSA_(no_thread_safety_analysis) { compute_token.Lock(); }

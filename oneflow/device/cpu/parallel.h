@@ -12,6 +12,7 @@
 #ifndef ONEFLOW_DEVICE_CPU_PARALLEL_H_
 #define ONEFLOW_DEVICE_CPU_PARALLEL_H_
 
+#include <atomic>
 #include <cstdint>
 
 namespace oneflow {
@@ -46,6 +47,10 @@ void LockForFork();
 void UnlockInParent();
 void ResetInChild();
 
+// Polls until `done` is `threads`, for at most 80 us: longer than waking a thread takes. libgomp's barrier
+// polls for less, and threads that all sleep there are still being woken when the next region begins.
+void AwaitThreads(const std::atomic<int>& done, int threads);
+
 // Calls body(begin, end) for chunks [k * grain, min(n, (k + 1) * grain)), on `threads` threads.
 // `body` must not throw.
 template <typename Body>
@@ -61,12 +66,24 @@ void ParallelFor(int threads, int64_t n, int64_t grain, const Body& body) {
   }
   ParallelRegion region(threads);
 #if defined(_OPENMP)
-#pragma omp parallel for schedule(static) num_threads(threads)
-#endif
+  std::atomic<int> done{0};
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static) nowait
+    for (int64_t c = 0; c < chunks; ++c) {
+      const int64_t begin = c * grain;
+      body(begin, begin + grain < n ? begin + grain : n);
+    }
+    done.fetch_add(1, std::memory_order_release);
+#pragma omp master
+    AwaitThreads(done, threads);
+  }
+#else
   for (int64_t c = 0; c < chunks; ++c) {
     const int64_t begin = c * grain;
     body(begin, begin + grain < n ? begin + grain : n);
   }
+#endif
 }
 
 }  // namespace cpu
