@@ -47,8 +47,9 @@ void LockForFork();
 void UnlockInParent();
 void ResetInChild();
 
-// Polls until `done` is `threads`, for at most 80 us: longer than waking a thread takes. libgomp's barrier
-// polls for less, and threads that all sleep there are still being woken when the next region begins.
+// Polls until `done` is `threads`, for at most 80 us: longer than waking a thread takes. libgomp's
+// barrier polls for less, and threads that all sleep there are still being woken when the next
+// region begins.
 void AwaitThreads(const std::atomic<int>& done, int threads);
 
 // Calls body(begin, end) for chunks [k * grain, min(n, (k + 1) * grain)), on `threads` threads.
