@@ -69,7 +69,8 @@ def public_things(name: str) -> Iterator[tuple[str, Any]]:
             yield f"{name}.{key}", value
 
 
-# Helpers of the package itself, and what Tensor and the exit hook call by themselves.
+# Helpers of the package itself, what Tensor and the exit hook call by themselves, and what stands in
+# for the parts of a module while a graph is built.
 WITHOUT_EXAMPLE = {
     "oneflow.framework.creation.like",
     "oneflow.framework.creation.placed",
@@ -85,8 +86,19 @@ WITHOUT_EXAMPLE = {
     "oneflow.framework.tensor.rebuild",
     "oneflow.framework.tensor.reduce_",
     "oneflow.framework.tensor.register_methods",
+    "oneflow.framework.tensor_more.is_lazy",
     "oneflow.framework.tensor_more.setstate",
     "oneflow.framework.tensor_str.PrintOptions",
+    "oneflow.nn.graph.optimizer.Step",
+    "oneflow.nn.graph.optimizer.check_parameters",
+    "oneflow.nn.graph.optimizer.state_names",
+    "oneflow.nn.graph.proxy.ProxyModule",
+    "oneflow.nn.graph.proxy.ProxyModuleDict",
+    "oneflow.nn.graph.proxy.ProxyModuleList",
+    "oneflow.nn.graph.proxy.ProxyParameterDict",
+    "oneflow.nn.graph.proxy.ProxyParameterList",
+    "oneflow.nn.graph.proxy.ProxySequential",
+    "oneflow.nn.graph.proxy.ProxyTensor",
     "oneflow.utils.hooks.HookDict",
 }
 

@@ -31,9 +31,19 @@ NewDefaultSession = GetDefaultSession
 
 
 def TryCloseDefaultSession() -> None:  # noqa: N802: OneFlow's name
-    """Closes the session's graphs; see `MultiClientSession.close`."""
+    """Closes the session's graphs; see `MultiClientSession.close`.
+
+    Example:
+        >>> from oneflow.framework import session_context
+        >>> session_context.TryCloseDefaultSession()
+    """
     _session.close()
 
 
 def try_init_default_session() -> None:
-    """Nothing: the session begins with the first graph."""
+    """Nothing: the session begins with the first graph.
+
+    Example:
+        >>> from oneflow.framework import session_context
+        >>> session_context.try_init_default_session()
+    """

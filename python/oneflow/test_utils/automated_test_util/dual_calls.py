@@ -143,7 +143,11 @@ def call(
             raise BothDoNotSupportError(f"{name}: {error!r}; {other!r}") from error
         raise AssertionError(f"{name}: PyTorch raises {error!r}, OneFlow does not") from error
     # The graph runs first, on copies: the call itself may change its operands.
-    graphed = _in_graph(name, functions[1], flow_args, flow_kwargs) if current.graph else ()
+    try:
+        graphed = _in_graph(name, functions[1], flow_args, flow_kwargs) if current.graph else ()
+    except OneFlowGraphBuildOrRunError:
+        functions[1](*flow_args, **flow_kwargs)  # what is refused eagerly too raises that error
+        raise
     flow_result = functions[1](*flow_args, **flow_kwargs)
     if graphed:
         _compare_graph(name, flow_result, graphed[0])
