@@ -84,13 +84,13 @@ class Commit(TypedDict):
 
 
 class Summary(TypedDict):
-    """The processes of one variant: median, quartiles; steps that each of them timed."""
+    """The costs of one variant's processes: median, quartiles, sum."""
 
     processes: int
     median: float
     low: float
     high: float
-    steps: int
+    total: float
 
 
 class Comparison(TypedDict):
@@ -149,7 +149,11 @@ class Error(TypedDict):
 
 
 class Result(TypedDict):
-    """The whole; see RESULT below for the ranges."""
+    """The whole; see RESULT below for the ranges.
+
+    `repository` is the address that links to commits begin with, or None; who posts a result of
+    somebody else sets it anew.
+    """
 
     schema: str
     status: str
@@ -162,6 +166,7 @@ class Result(TypedDict):
     policy: Json
     budget: Json
     pytorch: str
+    repository: str | None
     rows: list[Row]
     errors: list[Error]
     repeat: str
@@ -241,6 +246,7 @@ _STAMP = _text(20, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 _CASE = _text(64, r"^[A-Za-z0-9_./-]+$")
 # A reader will copy it into a shell.
 _COMMAND = r"^tools/bazel run //ci/perf_bot -- measure [A-Za-z0-9_./@=, -]*$"
+_ADDRESS = r"^https://[A-Za-z0-9.-]+(:[0-9]+)?(/[A-Za-z0-9._-]+)+$"
 _SECONDS = _number(0.0, 1e9)
 _COST = _number(1e-12, 1e18)
 _RATIO = _or_null(_number(1e-9, 1e9))
@@ -253,8 +259,7 @@ _COMMIT = _object(
     seconds=_SECONDS,
 )  # fmt: skip
 _SUMMARY = _object(
-    processes=_integer(1, 100_000), median=_COST, low=_COST, high=_COST,
-    steps=_integer(0, 1_000_000_000),
+    processes=_integer(1, 100_000), median=_COST, low=_COST, high=_COST, total=_COST,
 )  # fmt: skip
 _COMPARISON = _object(
     verdict=_one_of(VERDICTS), pairs=_integer(0, 100_000), looks=_integer(0, 20), ratio=_RATIO,
@@ -304,7 +309,7 @@ RESULT: Json = {
         schema=_one_of((SCHEMA,)), status=_one_of(STATUSES), base=_COMMIT, head=_COMMIT,
         started=_STAMP, seconds=_SECONDS, seed=_integer(0, 1 << 62), host=_HOST, policy=_POLICY,
         budget=_BUDGET, pytorch=_text(120), rows=_list(_ROW, 64), errors=_list(_ERROR, 200),
-        repeat=_text(1000, _COMMAND),
+        repository=_or_null(_text(200, _ADDRESS)), repeat=_text(1000, _COMMAND),
     ),
 }  # fmt: skip
 
