@@ -32,6 +32,8 @@ def run(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedPr
         "PYTHONPATH": os.pathsep.join(sys.path),
         "BUILD_WORKING_DIRECTORY": str(folder),
         "MPLCONFIGDIR": str(folder),
+        # Fontconfig, which Matplotlib asks, complains on stderr where it cannot write.
+        "XDG_CACHE_HOME": str(folder),
     }
     return subprocess.run(
         [sys.executable, digits.__file__, *arguments],
