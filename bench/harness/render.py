@@ -35,7 +35,7 @@ def render(result: Json, style: str = "terminal") -> str:
         Text that ends with a newline.
     """
     markdown = style == "markdown"
-    quote = _markdown if markdown else _plain
+    quote = escape_markdown if markdown else plain
     table = [[quote(cell) for cell in line] for line in _table(result)]
     lines = _markdown_table(table) if markdown else _terminal_table(table)
     notes = [quote(note) for note in _notes(result)]
@@ -43,7 +43,7 @@ def render(result: Json, style: str = "terminal") -> str:
         notes = [f"* {note}" for note in notes]
     repeat = result["plan"].get("repeat", "")
     if repeat:
-        notes.append(f"* repeat: {_code(repeat)}" if markdown else f"repeat: {_plain(repeat)}")
+        notes.append(f"* repeat: {code_span(repeat)}" if markdown else f"repeat: {plain(repeat)}")
     return "\n".join([*lines, "", *notes]) + "\n"
 
 
@@ -178,19 +178,19 @@ def _markdown_table(table: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """One line of printable characters: nothing that a terminal would obey."""
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def _markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """The text itself, with no formatting and no link; a space of no width after @ tells nobody."""
-    return _SPECIAL.sub(r"\\\1", _plain(text)).replace("@", "@\u200b").replace("\\www.", "www\\.")
+    return _SPECIAL.sub(r"\\\1", plain(text)).replace("@", "@\u200b").replace("\\www.", "www\\.")
 
 
-def _code(text: str) -> str:
+def code_span(text: str) -> str:
     """A code span, fenced by more backticks than the text has in a row."""
-    clean = _plain(text)
+    clean = plain(text)
     longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if longest else ""

@@ -16,7 +16,7 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -74,16 +74,20 @@ class Collector:
         open_programs = {program.name for program in self.plan.programs}
         done = 0
         for look, pairs in enumerate(make_plan_schedule(self.plan).pairs):
-            for number in range(done, pairs):
-                for program in self._shuffled_programs(number):
-                    if program.name in open_programs and self._worthwhile(program):
-                        self._round(program, number)
+            self.run_rounds(range(done, pairs), open_programs)
             done = pairs
             open_programs = undecided(self.plan, self.rounds, self.failures)
             waiting = ", ".join(sorted(open_programs)) or "nothing"
             self.say(f"look {look + 1}, {pairs} pairs: undecided: {waiting}")
             if not open_programs:
                 return
+
+    def run_rounds(self, numbers: Iterable[int], names: Collection[str]) -> None:
+        """Runs these rounds of the programs named, but none whose comparisons are all lost."""
+        for number in numbers:
+            for program in self._shuffled_programs(number):
+                if program.name in names and self._worthwhile(program):
+                    self._round(program, number)
 
     def _worthwhile(self, program: Program) -> bool:
         """False once every comparison of the program has lost a variant to a failure."""

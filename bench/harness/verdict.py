@@ -158,22 +158,26 @@ def compare(
 
 
 def judge(
-    family: Mapping[str, Comparison], rate: float, tolerance: float, planned: int = 0
+    family: Mapping[str, Comparison],
+    rate: float,
+    tolerance: float | Mapping[str, float],
+    planned: int = 0,
 ) -> dict[str, Comparison]:
     """Gives each comparison of a family its adjusted p-value and its verdict.
 
     Args:
         family: comparisons that share one family-wise rate.
         rate: that rate.
-        tolerance: a log ratio.
+        tolerance: a log ratio, or one for each name.
         planned: how many were planned, if more than are at hand.
 
     >>> judge({}, 0.05, 0.01)
     {}
     """
     adjusted = holm([c.spent for c in family.values()], planned)
+    limits = tolerance if isinstance(tolerance, Mapping) else dict.fromkeys(family, tolerance)
     return {
-        name: replace(c, adjusted=p, verdict=_verdict(c, p, rate, tolerance))
+        name: replace(c, adjusted=p, verdict=_verdict(c, p, rate, limits[name]))
         for (name, c), p in zip(family.items(), adjusted)
     }
 

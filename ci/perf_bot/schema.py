@@ -472,6 +472,11 @@ def _relations_fault(result: Json) -> str | None:
     return None
 
 
+def ordered_figures(row: Mapping[str, Any]) -> list[tuple[str, Json]]:
+    """A row's figures in the order of the report, whatever their order in the JSON."""
+    return [(name, row["figures"][name]) for name in FIGURES if name in row["figures"]]
+
+
 def exit_status(result: Mapping[str, Any]) -> int:
     """The exit status that a result stands for.
 

@@ -7,7 +7,6 @@ from oneflow import Generator, Tensor, device, dtype
 
 Number: TypeAlias = bool | int | float
 
-
 class ValuesIndices(NamedTuple):
     values: Tensor
     indices: Tensor

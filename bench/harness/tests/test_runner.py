@@ -214,6 +214,20 @@ def test_what_no_comparison_needs_is_not_run() -> None:
     assert counts == {"base": 1, "head": 1, "base again": 1}
 
 
+def test_rounds_can_be_run_one_by_one() -> None:
+    """Chosen rounds of chosen programs; they are the ones that a whole run would have run."""
+    made = plan({"base": ["base"], "head": ["head"]})
+    whole, single = Simulated({"base": 1.0, "head": 1.2}), Simulated({"base": 1.0, "head": 1.2})
+    run_plan(made, launcher=whole)
+    collector = runner.Collector(made, single)
+    collector.run_rounds([0, 1], ["another"])
+    assert collector.rounds == []
+    collector.run_rounds([0], ["p"])
+    collector.run_rounds([1], ["p"])
+    assert [item["round"] for item in collector.rounds] == [0, 1]
+    assert single.calls == whole.calls[:4]
+
+
 def test_nothing_measured_is_its_own_status() -> None:
     result = run_plan(plan({"head": None, "pytorch": None}))
     assert result["status"] == "nothing measured"

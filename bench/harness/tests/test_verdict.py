@@ -55,6 +55,12 @@ def test_verdict_table(comparison: Comparison, verdict: str) -> None:
     assert judge({"row": comparison}, 0.05, 0.01)["row"].verdict == verdict
 
 
+def test_each_row_may_have_a_tolerance_of_its_own() -> None:
+    rows = dict.fromkeys(("time", "first"), made(Interval(0.02, 0.04), 0.001))
+    judged = judge(rows, 0.05, {"time": 0.01, "first": 0.05})
+    assert {name: c.verdict for name, c in judged.items()} == {"time": SLOWER, "first": SAME}
+
+
 def test_other_rows_raise_the_bar() -> None:
     row = made(Interval(0.02, 0.04), 0.04)
     alone = judge({"a": row}, 0.05, 0.01)["a"]
