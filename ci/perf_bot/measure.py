@@ -66,6 +66,7 @@ class Session:
         launcher: runs a process; tests replace it.
         say: takes lines of progress.
         clock: seconds; tests replace it.
+        moment: the machine's clocks; tests replace it.
     """
 
     cases: list[Case]
@@ -74,6 +75,7 @@ class Session:
     launcher: guard.Launch = launch.launch
     say: Say = lambda line: None
     clock: Callable[[], float] = time.monotonic
+    moment: Callable[[], guard.Moment | None] = guard.moment
     schedule: Schedule = Schedule((1,), (1.0,))
     errors: list[Json] = field(default_factory=list)
     round_s: dict[str, float] = field(default_factory=dict)
@@ -85,7 +87,7 @@ class Session:
 
         An interrupt ends the collection; what was collected is kept, and an error says so.
         """
-        collector = Collector(plan, guard.watched(self.launcher), self.say)
+        collector = Collector(plan, guard.watched(self.launcher, self.moment), self.say)
         start = self.clock()
         try:
             self._first_round(collector)
@@ -214,7 +216,7 @@ def machine(threads: int) -> Json:
     }
 
 
-def moment(state: Mapping[str, Any]) -> Json:
+def snapshot(state: Mapping[str, Any]) -> Json:
     """What a snapshot tells of one moment."""
     return {"load": state["load"], "mhz": state["mhz"], "steal": None, "foreign": None}
 
@@ -312,7 +314,7 @@ def run(
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
         "seconds": round(time.monotonic() - begin, 3),
         "host": machine(threads)
-        | {"before": moment(before), "after": moment(after)}
+        | {"before": snapshot(before), "after": snapshot(after)}
         | {"concerns": host.concerns(before, after)[:20]},
         "repeats": {name: text for name, text in commands.items() if name},
         "repeat": commands[""],

@@ -345,7 +345,7 @@ def _reading(result: Json, history: bool) -> str:
     notes += [
         f"Measured {result['started']}, {result['seconds'] / 60.0:.0f} min in all; rounds took "
         f"{budget['used_minutes']:.0f} min ({limit}), seed {result['seed']}.",
-        f"PyTorch: {escape_markdown(result['pytorch'])}.",
+        f"The reference beside it: {escape_markdown(result['pytorch'])}.",
         f"Host: {escape_markdown(host['model'])}, kernel {escape_markdown(host['kernel'])}, Python "
         f"{escape_markdown(host['python'])}; {_moments(host)}.",
     ]

@@ -163,21 +163,6 @@ def test_a_noisy_host_decides_nothing(repository: FakeRepository) -> None:
     assert result["rows"][0]["figures"]["time"]["gate"]["looks"] == len(result["policy"]["pairs"])
 
 
-def test_a_budget_that_suffices_for_nothing_says_what_would(repository: FakeRepository) -> None:
-    repository.commit("head")
-    result = run(repository, "--budget", "0.005")
-    assert (result["status"], result["rows"]) == ("nothing measured", [])
-    assert [(e["stage"], e["kind"]) for e in result["errors"]] == [("budget", "dropped")]
-    assert result["budget"]["needed_minutes"] > 0.005
-
-
-def test_a_budget_bounds_the_pairs(repository: FakeRepository) -> None:
-    repository.commit("head", NOISE=0.3)
-    result = run(repository, "--budget", "0.08")
-    assert result["budget"]["used_minutes"] < 0.2
-    assert result["policy"]["pairs"][0] >= result["policy"]["minimum_pairs"] > 10
-
-
 def test_an_interrupt_keeps_what_there_is(repository: FakeRepository) -> None:
     launched = iter(range(10**6))
 
