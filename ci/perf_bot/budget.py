@@ -123,8 +123,8 @@ def resolvable(spread: float, schedule: Schedule, rate: float, comparisons: int)
         comparisons: that share it.
 
     >>> from bench.harness.sequential import Schedule
-    >>> round(resolvable(0.01, Schedule((100,), (1.0,)), 0.05, 1), 4)
-    0.0037
+    >>> round(resolvable(0.01, Schedule((100,), (1.0,)), 0.05, 1), 3)
+    0.004
     """
     threshold = rate * schedule.weights[-1] / max(1, comparisons)
     return spread * reach(schedule.pairs[-1], threshold)

@@ -1,0 +1,170 @@
+"""How often the bot is wrong on this machine: `tools/bazel run //ci/perf_bot:calibrate`.
+
+It runs the bot's whole way (rounds, looks, decision, result) on a case of 40 ms, many times: a
+commit against itself, and against heads that are slower by a known amount, in random order. Each
+comparison is a line of `comparisons.jsonl` in the folder; a run goes on where the one before it
+stopped, so that a long calibration can be spread over quiet quarters of an hour. `--load` does the
+same beside a process that keeps one core busy. `--report` sums up, with what the power calculation
+promises for the noise that was measured; that is what CALIBRATION.md holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bench.harness import host
+from bench.harness.plan import Plan, Program, Row, standard_versus
+from bench.harness.result import user_path
+from ci.perf_bot import calibration, decide, measure
+from ci.perf_bot.cases import Case
+from ci.perf_bot.schema import BASE, BASE_AGAIN, FIGURES, HEAD, TIME
+
+Json = dict[str, Any]
+
+NAME = "comparisons.jsonl"
+CASE = Case("spin", "a loop of integer arithmetic", "spin", "spin", "step_time", backward=False)
+_SCRIPT = Path(__file__).absolute().with_name("spin.py")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of comparison.
+
+    Attributes:
+        name: in the report.
+        factor: head's time over base's.
+        load: whether a process keeps a core busy.
+        count: how many comparisons a whole calibration has.
+    """
+
+    name: str
+    factor: float
+    load: bool
+    count: int
+
+
+KINDS = (
+    Kind("itself", 1.0, False, 200),
+    Kind("1.5 % slower", 1.015, False, 50),
+    Kind("3 % slower", 1.03, False, 50),
+    Kind("6 % slower", 1.06, False, 50),
+    Kind("itself, under load", 1.0, True, 40),
+    Kind("6 % slower, under load", 1.06, True, 20),
+)
+
+
+def make_plan(factor: float, seed: int) -> Plan:
+    """Base, head, base again; the three run one script."""
+    start = [sys.executable, "-I", "-S", str(_SCRIPT)]
+    commands = {BASE: [*start, "1.0"], HEAD: [*start, repr(factor)], BASE_AGAIN: [*start, "1.0"]}
+    program = Program(CASE.program, commands, [Row(CASE.metric, CASE.title)], timeout_s=30.0)
+    versus = standard_versus(list(commands))
+    return Plan([program], versus, replace(decide.POLICY, seed=seed))
+
+
+def compare_once(kind: Kind, index: int) -> Json:
+    """One comparison, as the bot makes it; a line of the file."""
+    seed = 1_000_000 * KINDS.index(kind) + index
+    plan = make_plan(kind.factor, seed)
+    session = measure.Session([CASE], plan.policy)
+    collector = session.collect(plan)
+    evidence = session.evidence(collector)
+    row = decide.make_rows(evidence, {CASE.name: ""})[0]
+    figures = {name: row["figures"][name] for name in FIGURES}
+    shares = decide.guard.shares(evidence.rounds, [CASE.program])
+    costs = {v: evidence.costs(CASE, TIME, v) for v in (BASE, BASE_AGAIN)}
+    return {
+        "kind": kind.name,
+        "index": index,
+        "verdicts": {name: f["gate"]["verdict"] for name, f in figures.items()},
+        "controls": {name: f["control"]["verdict"] for name, f in figures.items()},
+        "ratio": figures[TIME]["gate"]["ratio"],
+        "pairs": figures[TIME]["gate"]["pairs"],
+        "spread": {name: f["gate"]["spread"] for name, f in figures.items()},
+        "noise": [round(x, 6) for x in decide.extract.pairs(costs[BASE_AGAIN], costs[BASE])],
+        "foreign": shares.foreign,
+        "load": host.snapshot()["load"],
+        "seconds": round(session.used_s, 3),
+        "failures": len(collector.failures),
+    }
+
+
+def todo(done: Sequence[Mapping[str, Any]], load: bool, seed: int) -> list[tuple[Kind, int]]:
+    """What is still to be compared, in random order, the kinds mixed."""
+    known = {(line["kind"], line["index"]) for line in done}
+    wanted = [(k, i) for k in KINDS if k.load == load for i in range(k.count)]
+    random.Random(seed).shuffle(wanted)
+    return [(kind, index) for kind, index in wanted if (kind.name, index) not in known]
+
+
+@contextmanager
+def burner(wanted: bool) -> Iterator[None]:
+    """A process that keeps the last usable core busy meanwhile."""
+    if not wanted:
+        yield
+        return
+    process = subprocess.Popen([sys.executable, "-I", "-S", "-c", "while True: pass"])
+    try:
+        os.sched_setaffinity(process.pid, {host.usable_cpus()[-1]})
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def collect(folder: Path, minutes: float, load: bool, seed: int) -> int:
+    """Makes comparisons for so long, each written as it is made; how many are still to be made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / NAME
+    left = todo(calibration.read(path), load, seed)
+    end = time.monotonic() + 60.0 * minutes
+    with burner(load), open(path, "a", encoding="utf-8") as file:
+        while left and time.monotonic() < end:
+            kind, index = left.pop(0)
+            line = compare_once(kind, index)
+            file.write(json.dumps(line, sort_keys=True) + "\n")
+            file.flush()
+            print(f"{kind.name} {index}: {line['verdicts']}, {line['seconds']} s", file=sys.stderr)
+    return len(left)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Goes on with the calibration, or reports it."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--out", type=user_path, default=user_path("perf-calibration"))
+    parser.add_argument("--minutes", type=float, default=5.0, help="of this run")
+    parser.add_argument("--load", action="store_true", help="beside a process that burns a core")
+    parser.add_argument("--report", action="store_true", help="print the report of what is there")
+    args = parser.parse_args(argv)
+    # As for `measure`: what was written stays, and the burner ends.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        if args.report:
+            lines = calibration.read(args.out / NAME)
+            sys.stdout.write(calibration.report(lines, {k.name: k for k in KINDS}))
+            return 0
+        left = collect(args.out, args.minutes, args.load, seed=7)
+    except (OSError, ValueError) as error:
+        print(f"calibrate: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("calibrate: interrupted; what was compared is kept", file=sys.stderr)
+        return 4
+    print(f"{left} comparisons are left", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
