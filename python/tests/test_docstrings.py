@@ -69,8 +69,8 @@ def public_things(name: str) -> Iterator[tuple[str, Any]]:
             yield f"{name}.{key}", value
 
 
-# Helpers of the package itself, what Tensor and the exit hook call by themselves, and what stands in
-# for the parts of a module while a graph is built.
+# Helpers of the package itself, what Tensor and the exit hook call by themselves, and what stands
+# in for the parts of a module while a graph is built.
 WITHOUT_EXAMPLE = {
     "oneflow.framework.creation.like",
     "oneflow.framework.creation.placed",

@@ -81,8 +81,7 @@ ParallelRegion::~ParallelRegion() {
 void AwaitThreads(const std::atomic<int>& done, int threads) {
   constexpr std::chrono::microseconds kPatience(80);
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (done.load(std::memory_order_acquire) < threads &&
-         std::chrono::steady_clock::now() < end) {
+  while (done.load(std::memory_order_acquire) < threads && std::chrono::steady_clock::now() < end) {
   }
 }
 
