@@ -63,6 +63,6 @@ EXIT_FAULTS = (
     ExitFault("fork_child_waits_for_threads", "41-fork", {"wall"}, None, QUEUED, 6),
     ExitFault("interrupt_aborts", "35", {"status"}, -6),
     ExitFault("shared_memory_left_behind", "01", {"shared memory"}, 0),
-    ExitFault("admission_stays_open", "27", {"status"}, -6, attempts=8),
+    ExitFault("admission_stays_open", "27", {"status"}, -6, QUEUED, attempts=8),
     ExitFault("owner_freed_without_gil", "00-owner", {"status"}, -6, QUEUED),
 )
