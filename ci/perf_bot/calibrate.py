@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -76,7 +77,7 @@ def make_plan(factor: float, seed: int) -> Plan:
 
 def compare_once(kind: Kind, index: int) -> Json:
     """One comparison, as the bot makes it; a line of the file."""
-    seed = 1_000_000 * KINDS.index(kind) + index
+    seed = zlib.crc32(f"{kind.name}/{index}".encode())
     plan = make_plan(kind.factor, seed)
     session = measure.Session([CASE], plan.policy)
     collector = session.collect(plan)
@@ -128,16 +129,23 @@ def collect(folder: Path, minutes: float, load: bool, seed: int) -> int:
     """Makes comparisons for so long, each written as it is made; how many are still to be made."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
-    left = todo(calibration.read(path), load, seed)
+    done = calibration.read(path)
+    # Without what was cut off at its end.
+    path.write_text("".join(_text(line) for line in done), encoding="utf-8")
+    left = todo(done, load, seed)
     end = time.monotonic() + 60.0 * minutes
     with burner(load), open(path, "a", encoding="utf-8") as file:
         while left and time.monotonic() < end:
             kind, index = left.pop(0)
             line = compare_once(kind, index)
-            file.write(json.dumps(line, sort_keys=True) + "\n")
+            file.write(_text(line))
             file.flush()
             print(f"{kind.name} {index}: {line['verdicts']}, {line['seconds']} s", file=sys.stderr)
     return len(left)
+
+
+def _text(line: Json) -> str:
+    return json.dumps(line, sort_keys=True) + "\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
