@@ -28,7 +28,7 @@ from typing import Any
 from bench.harness import host
 from bench.harness.plan import Plan, Program, Row, standard_versus
 from bench.harness.result import user_path
-from ci.perf_bot import calibration, decide, measure
+from ci.perf_bot import calibration, decide, guard, measure
 from ci.perf_bot.cases import Case
 from ci.perf_bot.schema import BASE, BASE_AGAIN, FIGURES, HEAD, TIME
 
@@ -84,7 +84,7 @@ def compare_once(kind: Kind, index: int) -> Json:
     evidence = session.evidence(collector)
     row = decide.make_rows(evidence, {CASE.name: ""})[0]
     figures = {name: row["figures"][name] for name in FIGURES}
-    shares = decide.guard.shares(evidence.rounds, [CASE.program])
+    shares = guard.shares(evidence.rounds, [CASE.program])
     costs = {v: evidence.costs(CASE, TIME, v) for v in (BASE, BASE_AGAIN)}
     return {
         "kind": kind.name,
@@ -136,6 +136,9 @@ def collect(folder: Path, minutes: float, load: bool, seed: int) -> int:
     end = time.monotonic() + 60.0 * minutes
     with burner(load), open(path, "a", encoding="utf-8") as file:
         while left and time.monotonic() < end:
+            # Under load, the burner is what there is to be measured beside.
+            if not load and guard.wait_until_quiet(end - time.monotonic(), 0.5) is not None:
+                break
             kind, index = left.pop(0)
             line = compare_once(kind, index)
             file.write(_text(line))

@@ -20,6 +20,7 @@ _DIGITS = Case(
     items=digits_reference.BATCH,
     item="images",
     input_shape=(digits_reference.BATCH, digits_reference.SIZES[0]),
+    default=True,
 )
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import resource
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -134,10 +135,45 @@ def shares(rounds: Iterable[Json], programs: Iterable[str]) -> Shares:
                 line: Json = next(iter(run["metrics"].values()), {})
                 for name, value in (line.get(FIELD) or {}).items():
                     sums[name] += value
+    return _shares(sums)
+
+
+def _shares(sums: Mapping[str, float]) -> Shares:
     if sums["total"] <= 0.0:
         return Shares(None, None)
     foreign = min(1.0, max(0.0, sums["busy"] - sums["own"]) / sums["total"])
     return Shares(foreign, min(1.0, max(0.0, sums["steal"] / sums["total"])))
+
+
+def wait_until_quiet(
+    limit_s: float,
+    window_s: float = 1.0,
+    *,
+    now: Callable[[], Moment | None] = moment,
+    limits: Limits = Limits(),
+) -> str | None:
+    """Waits until others have used little of the machine for a moment.
+
+    The load average tells the last minute's story, so it is not asked.
+
+    Args:
+        limit_s: seconds to wait at most; 0 looks once.
+        window_s: the moment.
+        now: the clocks.
+        limits: what little is.
+
+    Returns:
+        What still speaks against measuring, or None. Sleeps meanwhile.
+    """
+    end = time.monotonic() + limit_s
+    while True:
+        before = now()
+        time.sleep(window_s)
+        passed = between(before, now())
+        found = _shares(passed) if passed else Shares(None, None)
+        text = complaint(found, len(host.usable_cpus()), limits)
+        if text is None or time.monotonic() >= end:
+            return text
 
 
 def complaint(found: Shares, usable: int, limits: Limits = Limits()) -> str | None:

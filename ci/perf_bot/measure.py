@@ -130,7 +130,7 @@ class Session:
         limit = (self.budget_s or 0.0) / 60.0
         needed = (self.needed_s or 0.0) / 60.0
         for case in [c for c in self.cases if c.program == program]:
-            detail = f"{limit:.0f} min do not suffice: all cases together need {needed:.0f} min"
+            detail = f"{limit:.1f} min do not suffice: all cases together need {needed:.1f} min"
             self.errors.append(record.error("budget", "dropped", detail, case=case.name))
             self.cases.remove(case)
 
@@ -235,16 +235,6 @@ def repeats(args: argparse.Namespace, base: str, head: str, cases: Sequence[Case
     return one | {"": " ".join([start, *(f"--case {name}" for name in args.case)])}
 
 
-def wait_until_quiet(limit_s: float, say: Say) -> list[str]:
-    """Waits for the load to fall; what still speaks against starting."""
-    end = time.monotonic() + limit_s
-    while (found := host.concerns_before(host.snapshot())) and time.monotonic() < end:
-        time.sleep(1.0)
-    for text in found:
-        say(text)
-    return found
-
-
 def build_both(
     builder: builds.Builder, commits: Mapping[str, str], out: Path, say: Say
 ) -> tuple[dict[str, builds.Build], list[Json]]:
@@ -303,7 +293,8 @@ def run(
             say(torch.label())
             sides = make_sides({side: build.site for side, build in made.items()}, torch)
             plan = make_plan(catalogue, cases, sides, threads, args.out, policy)
-            wait_until_quiet(args.wait_quiet, say)
+            if args.wait_quiet and (text := guard.wait_until_quiet(args.wait_quiet)) is not None:
+                say(f"measuring nevertheless: {text}")
             before = host.snapshot()
             collector = session.collect(plan)
     commands = repeats(args, base.commit, head.commit, catalogue.choose(args.case))

@@ -341,10 +341,10 @@ def _reading(result: Json, history: bool) -> str:
     notes += [_controls(result)] if result["rows"] else []
     if history:
         notes.append("Trend: speed over the last commits of master and this head; up is faster.")
-    limit = "no limit" if budget["minutes"] is None else f"of {budget['minutes']:.0f} min"
+    limit = "no limit" if budget["minutes"] is None else f"of {_minutes(budget['minutes'])}"
     notes += [
-        f"Measured {result['started']}, {result['seconds'] / 60.0:.0f} min in all; rounds took "
-        f"{budget['used_minutes']:.0f} min ({limit}), seed {result['seed']}.",
+        f"Measured {result['started']}, {_minutes(result['seconds'] / 60.0)} in all; rounds took "
+        f"{_minutes(budget['used_minutes'])} ({limit}), seed {result['seed']}.",
         f"The reference beside it: {escape_markdown(result['pytorch'])}.",
         f"Host: {escape_markdown(host['model'])}, kernel {escape_markdown(host['kernel'])}, Python "
         f"{escape_markdown(host['python'])}; {_moments(host)}.",
@@ -352,6 +352,10 @@ def _reading(result: Json, history: bool) -> str:
     notes += [f"Host concern: {escape_markdown(text)}." for text in host["concerns"]]
     notes.append(f"Repeat all: {code_span(result['repeat'])}")
     return _folded("How to read this", "\n".join(f"* {note}" for note in notes))
+
+
+def _minutes(value: float) -> str:
+    return f"{value:.0f} min" if value >= 10.0 else f"{value:.1f} min"
 
 
 def _tolerances(result: Json) -> str:

@@ -20,6 +20,7 @@ from ci.perf_bot.guard import (
     moment,
     parse_stat,
     shares,
+    wait_until_quiet,
     watched,
 )
 
@@ -91,6 +92,21 @@ def test_unknown_clocks_and_failures_pass_through() -> None:
     assert watched(lambda *_: good, lambda: None)(["x"], {}, 1.0) == good
     bad = Outcome(1.0, failure=Failure("exit", "status 1"))
     assert watched(lambda *_: bad)(["x"], {}, 1.0).failure == bad.failure
+
+
+def test_waiting_ends_with_quiet_or_with_patience() -> None:
+    clock = iter(range(1000))
+
+    def at(loud: int) -> Moment:
+        """The clocks of a machine of one core that is busy until a moment."""
+        now = next(clock)
+        return Moment(float(now), float(min(now, loud)), 0.0, 0.0)
+
+    assert wait_until_quiet(60.0, 0.0, now=lambda: at(5)) is None
+    assert 5 <= next(clock) <= 9
+    text = wait_until_quiet(0.0, 0.0, now=lambda: at(1000))
+    assert text is not None and text.startswith("others used 100 %")
+    assert wait_until_quiet(0.0, 0.0, now=lambda: None) is None
 
 
 SPIN = (
