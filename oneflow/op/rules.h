@@ -76,6 +76,9 @@ Maybe<void> SbpArgmax(const InferContext& context, SbpSignatureList* out);
 Maybe<void> SbpMatmul(const InferContext& context, SbpSignatureList* out);
 Maybe<void> SbpLinear(const InferContext& context, SbpSignatureList* out);
 Maybe<void> SbpPermute(const InferContext& context, SbpSignatureList* out);
+// Splits of other dims stay. Of the sliced dim each rank has what lies in its part, and zeros: a partial
+// sum.
+Maybe<void> SbpSlice(const InferContext& context, SbpSignatureList* out);
 // All dims but the softmax's.
 Maybe<void> SbpLogSoftmax(const InferContext& context, SbpSignatureList* out);
 

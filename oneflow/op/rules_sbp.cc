@@ -154,6 +154,16 @@ Maybe<void> SbpPermute(const InferContext& context, SbpSignatureList* out) {
   return SbpBroadcastOnly(context, out);
 }
 
+Maybe<void> SbpSlice(const InferContext& context, SbpSignatureList* out) {
+  const int64_t sliced = context.GetAttrs<SliceAttrs>().dim;
+  for (int dim = 0; dim < context.inputs[0]->shape.size(); ++dim) {
+    const Sbp result = dim == sliced ? Sbp::PartialSum() : Sbp::Split(dim);
+    out->push_back({{Sbp::Split(dim)}, {result}});
+  }
+  out->push_back({{Sbp::PartialSum()}, {Sbp::PartialSum()}});
+  return SbpBroadcastOnly(context, out);
+}
+
 Maybe<void> SbpLogSoftmax(const InferContext& context, SbpSignatureList* out) {
   const int64_t softmax_dim = context.GetAttrs<LogSoftmaxAttrs>().dim;
   for (int dim = 0; dim < context.inputs[0]->shape.size(); ++dim) {

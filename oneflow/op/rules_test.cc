@@ -103,6 +103,13 @@ TEST(Rules, MatmulSplits) {
             "S(0) B -> S(0); B S(1) -> S(1); S(1) S(0) -> P; P B -> P; B P -> P; B B -> B; ");
 }
 
+TEST(Rules, SlicesOfASplitDimAreAPartialSum) {
+  SliceAttrs attrs;
+  attrs.dim = 1;
+  Call call({Meta({2, 3, 4})});
+  EXPECT_EQ(call.Sbp(&SbpSlice, &attrs), "S(0) -> S(0); S(1) -> P; S(2) -> S(2); P -> P; B -> B; ");
+}
+
 TEST(Rules, ElementwiseSplitsRespectBroadcasting) {
   Call call({Meta({2, 3}), Meta({3})});
   EXPECT_EQ(call.Sbp(&SbpLinearElementwise),
