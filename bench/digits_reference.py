@@ -38,11 +38,16 @@ class Task:
     weights: list[Array]
     biases: list[Array]
 
-    def save(self, path: Path) -> None:
-        """Writes the task for the measured processes; :func:`load` reads it."""
-        arrays: dict[str, Any] = {"images": self.images, "labels": self.labels}
+    def arrays(self) -> dict[str, Array]:
+        """The task by the names under which :func:`load` finds it."""
+        arrays = {"images": self.images, "labels": self.labels}
         arrays |= {f"weight{i}": w for i, w in enumerate(self.weights)}
         arrays |= {f"bias{i}": b for i, b in enumerate(self.biases)}
+        return arrays
+
+    def save(self, path: Path) -> None:
+        """Writes the task for the measured processes; :func:`load` reads it."""
+        arrays: dict[str, Any] = self.arrays()
         np.savez(path, **arrays)
 
 

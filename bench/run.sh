@@ -9,7 +9,7 @@ mkdir -p "$folder" || exit 4
 folder=$(cd "$folder" && pwd)
 status=0
 cd "$top" || exit 4
-for name in digits ops data; do
+for name in digits ops data graph; do
   tools/bazel run "//bench:$name" -- --out "$folder/$name.json" --format markdown "$@" \
     > "$folder/$name.md"
   code=$?

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bench import data, data_main, digits, variants
+from bench import data, data_main, digits, graph, variants
 from bench import digits_reference as reference
 from bench.harness import launch
 from bench.harness.plan import Plan
@@ -19,11 +20,11 @@ from bench.ops import micro
 Json = dict[str, Any]
 
 
-def run_head(plan: Plan) -> dict[str, Json]:
+def run_head(plan: Plan, number: int = 0, variant: str = "head") -> dict[str, Json]:
     """One process of OneFlow, as the runner starts it; its metrics."""
-    program = plan.programs[0]
-    env = {**os.environ, **program.env["*"], **program.env["head"]}
-    outcome = launch.launch(program.commands["head"] or (), env, 100.0)
+    program = plan.programs[number]
+    env = {**os.environ, **program.env["*"], **program.env[variant]}
+    outcome = launch.launch(program.commands[variant] or (), env, 100.0)
     assert outcome.failure is None, outcome.failure
     return outcome.metrics
 
@@ -71,6 +72,22 @@ def test_a_library_without_momentum_would_be_caught(
     other = digits.make_plan(tmp_path / "task.npz", args)
     line = {"check": other.programs[0].expected["step_time"], "unit": "s"}
     assert "wrong answer" in faults(plan, {"step_time": line})[0]
+
+
+def test_graphs_train_as_eager_does(tmp_path: Path) -> None:
+    args = variants.make_parser(None).parse_args(["--torch-python", "none"])
+    plan = graph.make_plan(tmp_path / "task.npz", args)
+    steps, own = plan.programs
+    runs = {name: {"metrics": run_head(plan, 0, name)} for name in ("head", "eager")}
+    assert wrong_answers(steps, runs) == {}
+    assert [row.metric for row in steps.rows] == list(runs["head"]["metrics"])
+    assert run_head(plan, 1)["one_op"]["check"] == {"value": [2.25]}
+    assert "pytorch" not in own.commands
+    # Each network's losses are compared: a wrong one is caught.
+    for row in steps.rows:
+        wrong = json.loads(json.dumps(runs))
+        wrong["eager"]["metrics"][row.metric]["check"]["losses"][-1] *= 1.001
+        assert wrong_answers(steps, wrong)["eager"].kind == "wrong answer"
 
 
 def test_tiny_ops_give_their_values() -> None:

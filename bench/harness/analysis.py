@@ -16,9 +16,11 @@ from bench.harness.plan import CONTROL, GATE, INFO, Plan, Program, Row, Versus
 from bench.harness.sequential import Schedule
 from bench.harness.verdict import (
     FAILED,
+    FASTER,
     HOST_INVALID,
     INCONCLUSIVE,
     NOT_AVAILABLE,
+    SLOWER,
     Comparison,
     apply_controls,
     compare,
@@ -129,6 +131,7 @@ def make_rows(plan: Plan, rounds: Sequence[Json], failures: Sequence[Json]) -> l
             "unit": row.unit,
             "better": row.better,
             "target": row.target,
+            **_limit(plan, rounds, program, row, judged),
             "variants": {v: _summary(rounds, program.name, row, v) for v in program.commands},
             "comparisons": [
                 _comparison_json(program, row, versus, judged, failures) for versus in plan.versus
@@ -137,6 +140,30 @@ def make_rows(plan: Plan, rounds: Sequence[Json], failures: Sequence[Json]) -> l
         for program in plan.programs
         for row in program.rows
     ]
+
+
+def _limit(
+    plan: Plan,
+    rounds: Sequence[Json],
+    program: Program,
+    row: Row,
+    judged: Mapping[Key, Comparison],
+) -> Json:
+    """The row's limit, and whether its first variant keeps to it; nothing without one."""
+    if row.at_most is None:
+        return {}
+    summary = _summary(rounds, program.name, row, next(iter(program.commands)))
+    state = NOT_AVAILABLE
+    if summary is not None:
+        kept = [summary["low"] <= row.at_most, summary["high"] <= row.at_most]
+        state = "reached" if all(kept) else "unclear" if any(kept) else "missed"
+    controls = [
+        judged.get((program.name, row.metric, v.candidate, v.reference))
+        for v in plan.versus
+        if v.role == CONTROL
+    ]
+    disturbed = any(c is not None and c.verdict in (SLOWER, FASTER) for c in controls)
+    return {"at_most": row.at_most, "limit": "unclear" if disturbed else state}
 
 
 def _summary(rounds: Sequence[Json], program: str, row: Row, variant: str) -> Json | None:
@@ -187,8 +214,9 @@ def _comparison_json(
         return out | {"verdict": FAILED, "note": f"{lost[0]['variant']}: {lost[0]['kind']}"}
     if key not in judged:
         return out | {"verdict": INCONCLUSIVE, "note": "no pair"}
-    if row.target is not None and versus.role == INFO:
-        out["target"] = _target(judged[key], row.target)
+    target = row.target if versus.target is None else versus.target
+    if target is not None and versus.role == INFO:
+        out |= {"wanted": target, "target": _target(judged[key], target)}
     return out
 
 

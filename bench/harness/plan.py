@@ -25,11 +25,13 @@ class Versus:
         reference: name of the variant it is measured against.
         role: `gate`: being slower is a regression; `control`: the two are the same program;
             `info`: for the reader.
+        target: speed that an `info` comparison should reach, as a ratio; None: the row's target.
     """
 
     candidate: str
     reference: str
     role: str
+    target: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Row:
         unit: of the samples; all variants must agree.
         better: `lower` for costs such as times, `higher` for rates.
         target: speed that the `info` comparisons should reach, as a ratio; None for none.
+        at_most: what the first variant's figure should be at most, in `unit`; None for no limit.
     """
 
     metric: str
@@ -49,6 +52,7 @@ class Row:
     unit: str = "s"
     better: str = "lower"
     target: float | None = None
+    at_most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -179,13 +183,17 @@ def _row(value: Any, where: str) -> Row:
         _typed(data.get(name), str, f"{where}.{name}")
     if data.get("better", "lower") not in ("lower", "higher"):
         raise ValueError(f"{where}.better: expects lower or higher, got {data['better']!r}")
-    if data.get("target") is not None:
-        _typed(data["target"], (int, float), f"{where}.target")
+    for name in ("target", "at_most"):
+        if data.get(name) is not None:
+            _typed(data[name], (int, float), f"{where}.{name}")
     return Row(**data)
 
 
 def _versus(value: Any, where: str) -> Versus:
-    data = _strings(_object(value, Versus, where), where)
+    data = _object(value, Versus, where)
+    _strings({name: item for name, item in data.items() if name != "target"}, where)
+    if data.get("target") is not None:
+        _typed(data["target"], (int, float), f"{where}.target")
     if data.get("role") not in ROLES:
         raise ValueError(f"{where}.role: expects one of {ROLES}, got {data.get('role')!r}")
     return Versus(**data)

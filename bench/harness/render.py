@@ -88,7 +88,7 @@ def _table(result: Json) -> list[list[str]]:
         if name not in controls
     ]
     versus = [v for v in plan["versus"] if v["role"] != CONTROL]
-    targets = any(row["target"] is not None for row in rows)
+    targets = any(_wants(row) for row in rows)
     head = ["row", *variants]
     head += [f"speed {v['candidate']} / {v['reference']}" for v in versus]
     head += ["target"] * targets + ["pairs"] + [f"MiB {v}" for v in variants]
@@ -126,11 +126,20 @@ def _memory(row: Json, variant: str) -> str:
     return NOT_AVAILABLE if held is None else f"{held / 2**20:.1f}"
 
 
+def _wants(row: Json) -> bool:
+    """Whether a row has a target or a limit."""
+    goals = [row["target"], row.get("at_most"), *(c.get("wanted") for c in row["comparisons"])]
+    return any(goal is not None for goal in goals)
+
+
 def _target(row: Json, shown: Sequence[Json]) -> str:
-    if row["target"] is None:
-        return ""
-    state = next((c["target"] for c in shown if "target" in c), NOT_AVAILABLE)
-    return f"{row['target']:g}x {state}"
+    """What was wanted, and whether it was reached: a speed for each reference, and a limit."""
+    said = [f"{c.get('wanted', row['target']):g}x {c['target']}" for c in shown if "target" in c]
+    if row["target"] is not None and not said:
+        said = [f"{row['target']:g}x {NOT_AVAILABLE}"]
+    if "at_most" in row:
+        said.append(f"at most {quantity(row['at_most'], row['unit'])} {row['limit']}")
+    return ", ".join(said)
 
 
 def _notes(result: Json) -> list[str]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bench.harness import host, launch, runner
-from bench.harness.plan import Plan, Program, Row, standard_versus
+from bench.harness import host, launch, render, runner
+from bench.harness.plan import INFO, Plan, Program, Row, Versus, plan_from_json, standard_versus
 from bench.harness.result import STATUS_NAMES, read_json
 from bench.harness.runner import run_plan
 from bench.harness.verdict import Policy
@@ -70,6 +70,34 @@ def simulated(
     names = {name.replace("_", " "): mean for name, mean in means.items()}
     launcher = Simulated(names, noise)
     return run_plan(plan({n: [n] for n in names}, policy), launcher=launcher), launcher
+
+
+def with_goals(control: float) -> Json:
+    """A row of 1 s with a limit of 2 s, and a target for each of two references."""
+    means = {"head": 1.0, "head again": control, "eager": 1.5, "pytorch": 1.5}
+    rows = [Row("t", "the row", target=9.0, at_most=2.0)]
+    versus = [
+        *standard_versus(["head", "head again"]),
+        Versus("head", "eager", INFO, target=1.2),
+        Versus("head", "pytorch", INFO, target=2.0),
+    ]
+    goals = Plan([Program("p", {n: [n] for n in means}, rows)], versus, QUICK)
+    return run_plan(plan_from_json(goals.to_json()), launcher=Simulated(means))
+
+
+def test_each_reference_has_a_target_and_the_row_a_limit() -> None:
+    result = with_goals(control=1.0)
+    row = result["rows"][0]
+    assert [c["target"] for c in row["comparisons"][1:]] == ["reached", "missed"]
+    assert (row["at_most"], row["limit"]) == (2.0, "reached")
+    words = "1.2x reached, 2x missed, at most 2.00 s reached"
+    assert words in render.render(result)
+    assert words.replace("_", " ") in render.render(result, "markdown")
+
+
+def test_a_limit_is_unclear_on_a_disturbed_host() -> None:
+    row = with_goals(control=1.3)["rows"][0]
+    assert (row["limit"], row["comparisons"][1]["target"]) == ("unclear", "unclear")
 
 
 def test_verdicts_from_end_to_end() -> None:
