@@ -277,7 +277,7 @@ Maybe<GraphTrace::Result> GraphTrace::End(const TensorTuple& outputs) {
   }
   trace->graph_.SetOutputs(std::move(values));
   KeepArguments(&trace->graph_);
-  Result result{std::move(trace->graph_), {}};
+  Result result{std::move(trace->graph_), {}, {}};
   trace->graph_ = graph::LogicalGraph(result.graph.name());
   struct Met {
     BufferId buffer;
@@ -286,6 +286,7 @@ Maybe<GraphTrace::Result> GraphTrace::End(const TensorTuple& outputs) {
   };
   std::vector<Met> all;
   for (const Before& before : trace->before_) {
+    result.watched.push_back({before.tensor->Weak(), before.requires_grad});
     const auto found = trace->buffers_.find(before.tensor->storage());
     if (found == trace->buffers_.end()) { continue; }  // named only
     all.push_back({found->second, before.tensor->Weak(), before.tensor->meta()});

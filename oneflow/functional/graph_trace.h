@@ -48,9 +48,15 @@ class GraphTrace {
     IntrusivePtr<WeakTensor> tensor;
     TensorMeta meta;
   };
+  // A tensor that was named or captured, and whether it required gradients before the trace.
+  struct Watched {
+    IntrusivePtr<WeakTensor> tensor;
+    bool requires_grad;
+  };
   struct Result {
     graph::LogicalGraph graph;
     std::vector<Captured> captured;
+    std::vector<Watched> watched;
   };
   // Ends this thread's trace. RuntimeError when it has none.
   static Maybe<Result> End(const TensorTuple& outputs);

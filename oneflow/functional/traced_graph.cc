@@ -2,6 +2,7 @@
 
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/autograd/node.h"
+#include "oneflow/common/inline_array.h"
 #include "oneflow/lifetime/env.h"
 
 namespace oneflow {
@@ -11,6 +12,8 @@ using lifetime::Env;
 using lifetime::GraphLease;
 
 namespace {
+
+constexpr int kInlineArguments = 16;  // and outputs, without taking memory for the list
 
 CompiledGraph* GraphOf(const GraphLease& lease) { return static_cast<CompiledGraph*>(&*lease); }
 
@@ -43,6 +46,7 @@ Maybe<std::unique_ptr<TracedGraph>> TracedGraph::FromTrace(const TensorTuple& ou
   std::unique_ptr<TracedGraph> graph(
       new TracedGraph(JUST(Env::Get()->session()->AddGraph(std::move(compiled)))));
   graph->kept_ = std::move(kept);
+  graph->watched_ = std::move(traced.watched);
   return graph;
 }
 
@@ -61,6 +65,10 @@ bool TracedGraph::Stale() const {
     if (tensor->storage() != kept.storage.get() || !graph::SameMeta(tensor->meta(), kept.meta)) {
       return true;
     }
+  }
+  for (const GraphTrace::Watched& watched : watched_) {
+    const Tensor* tensor = watched.tensor->tensor;
+    if (tensor != nullptr && tensor->requires_grad() != watched.requires_grad) { return true; }
   }
   return false;
 }
@@ -102,8 +110,7 @@ Maybe<TensorTuple> TracedGraph::Run(const TensorTuple& inputs) const {
                         inputs.size());
   }
   TensorTuple dense;  // owns the copies
-  std::vector<CompiledGraph::Argument> arguments;
-  arguments.reserve(inputs.size());
+  InlineArray<CompiledGraph::Argument, kInlineArguments> arguments(static_cast<int>(inputs.size()));
   for (size_t i = 0; i < inputs.size(); ++i) {
     TensorPtr input = inputs[i];
     JUST(CheckArgument(name(), i, expected[i], *input));
@@ -113,15 +120,16 @@ Maybe<TensorTuple> TracedGraph::Run(const TensorTuple& inputs) const {
       input = JUST(GetGradientOps().clone(input));
       dense.push_back(input);
     }
-    arguments.push_back({input->storage_ref(), input->data()});
+    arguments[static_cast<int>(i)] = {input->storage_ref(), input->data()};
   }
-  const std::vector<StorageRef> made = JUST(compiled->Run(arguments));
+  InlineArray<StorageRef, kInlineArguments> made(compiled->num_made());
+  JUST(compiled->Run(arguments.data(), made.data()));
   TensorTuple outputs;
   outputs.reserve(compiled->outputs().size());
   for (const CompiledGraph::Output& output : compiled->outputs()) {
     TensorMeta meta = output.meta;
     StorageRef storage = output.captured;
-    const auto index = static_cast<size_t>(output.index);
+    const int index = output.index;
     if (output.from == CompiledGraph::Output::From::kMade) { storage = made[index]; }
     if (output.from == CompiledGraph::Output::From::kArgument) {
       storage = arguments[index].storage;

@@ -33,7 +33,8 @@ class TracedGraph {
   const std::string& name() const { return handle_.name; }
   bool closed() const;
   Maybe<TensorTuple> Run(const TensorTuple& inputs) const;
-  // Was a captured tensor given other memory since?
+  // Was a captured tensor given other memory since, or one that the trace met made to require
+  // gradients, or not to?
   bool Stale() const;
   Maybe<void> Close();
   // RuntimeError: graph '...' is closed.
@@ -52,6 +53,7 @@ class TracedGraph {
   };
   const lifetime::GraphHandle handle_;
   std::vector<Kept> kept_;
+  std::vector<GraphTrace::Watched> watched_;
 };
 
 }  // namespace oneflow

@@ -58,8 +58,11 @@ class CompiledGraph : public lifetime::GraphResource {
   // Does a run write to memory that was captured with this storage?
   bool Updates(const Storage* storage) const;
 
-  // REQUIRES: arguments as arguments() says. The storages of the outputs that this run makes.
-  Maybe<std::vector<StorageRef>> Run(const std::vector<Argument>& arguments);
+  // Of outputs that a run makes.
+  int num_made() const { return static_cast<int>(plan_->made_outputs().size()); }
+  // REQUIRES: arguments as arguments() says. Fills `made`, num_made() long, with the storages of the
+  // outputs that this run makes: the only memory that it takes, as long as the lists are short.
+  Maybe<void> Run(const Argument* arguments, StorageRef* made);
 
   const Plan& plan() const { return *plan_; }
   int num_actors() const { return actors_->num_actors(); }
@@ -72,6 +75,7 @@ class CompiledGraph : public lifetime::GraphResource {
   explicit CompiledGraph(std::string name) : name_(std::move(name)) {}
   Maybe<void> Prepare();
   void FindUses();
+  Maybe<void> TakeOutputs(StorageRef* made);
   friend struct GraphKernel;
 
   const std::string name_;

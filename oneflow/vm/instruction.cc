@@ -1,9 +1,10 @@
 #include "oneflow/vm/instruction.h"
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
 #include <new>
 
+#include "oneflow/common/atomic.h"
 #include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/common/trace.h"
@@ -42,12 +43,58 @@ Maybe<void> RunKernel(const OpCall& call, const char* category) {
   return failure;
 }
 
-Instruction::Instruction(const OpCall& from, StackId stack)
-    : call_(from),
-      stack_(stack),
-      stack_context_(CurrentStackContext()),
-      views_(from.call.num_inputs + from.call.num_outputs),
-      storages_(from.num_reads + from.num_writes) {
+namespace {
+
+// Instructions that wait to be used again: at most so many, as a queue may have been long once. None
+// where a tool watches over memory: it would not see a use after the end.
+#if defined(ONEFLOW_MODEL_CHECK) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kMostFree = 0;
+#else
+constexpr int kMostFree = 256;
+#endif
+// Only whoever holds the vm's issue lock takes one away; so none is taken, used and put back while
+// another thread looks at it, and a plain linked list without locks serves.
+Atomic<Instruction*> first_free{nullptr};
+Atomic<int> num_free{0};
+
+}  // namespace
+
+Instruction* Instruction::TakeFree() {
+  if (kMostFree == 0) { return nullptr; }
+  Instruction* first = first_free.load(std::memory_order_acquire);
+  while (first != nullptr &&
+         !first_free.compare_exchange_weak(first, first->next_free_, std::memory_order_acquire)) {}
+  if (first != nullptr) { num_free.fetch_sub(1, std::memory_order_relaxed); }
+  return first;
+}
+
+InstructionPtr Instruction::Make(const OpCall& from, StackId stack) {
+  Instruction* instruction = TakeFree();
+  if (instruction == nullptr) { instruction = new Instruction; }
+  InstructionPtr made(instruction);
+  made->Fill(from, stack);
+  return made;
+}
+
+void RecycleInstruction::operator()(Instruction* instruction) const {
+  instruction->Clear();
+  if (kMostFree == 0 || num_free.load(std::memory_order_relaxed) >= kMostFree) {
+    delete instruction;
+    return;
+  }
+  num_free.fetch_add(1, std::memory_order_relaxed);
+  Instruction* first = first_free.load(std::memory_order_relaxed);
+  do {
+    instruction->next_free_ = first;
+  } while (!first_free.compare_exchange_weak(first, instruction, std::memory_order_release));
+}
+
+void Instruction::Fill(const OpCall& from, StackId stack) {
+  call_ = from;
+  stack_ = stack;
+  stack_context_ = StackContextPtr(CurrentStackContext());
+  views_.resize(static_cast<size_t>(from.call.num_inputs + from.call.num_outputs));
+  storages_.resize(static_cast<size_t>(from.num_reads + from.num_writes));
   if (stack_ != kNoStack) {
     if (StackSource* source = StackSource::Get()) { source->Pin(stack_); }
   }
@@ -64,23 +111,29 @@ Instruction::Instruction(const OpCall& from, StackId stack)
   call_.call.inputs = views_.data();
   call_.call.outputs = views_.data() + from.call.num_inputs;
   if (from.attrs_size > 0) {
-    attrs_.reset(new char[from.attrs_size]);
-    std::memcpy(attrs_.get(), from.call.attrs, from.attrs_size);
-    call_.call.attrs = attrs_.get();
+    const auto* attrs = static_cast<const char*>(from.call.attrs);
+    attrs_.assign(attrs, attrs + from.attrs_size);
+    call_.call.attrs = attrs_.data();
   }
-  int n = 0;
-  for (int i = 0; i < from.num_reads; ++i) { storages_[n++] = from.reads[i]; }
-  for (int i = 0; i < from.num_writes; ++i) { storages_[n++] = from.writes[i]; }
-  for (int i = 0; i < n; ++i) { storages_[i]->AddRef(); }
+  std::copy(from.reads, from.reads + from.num_reads, storages_.begin());
+  std::copy(from.writes, from.writes + from.num_writes, storages_.begin() + from.num_reads);
+  for (Storage* storage : storages_) { storage->AddRef(); }
   call_.reads = storages_.data();
   call_.writes = storages_.data() + from.num_reads;
 }
 
-Instruction::~Instruction() {
-  for (int i = 0; i < call_.num_reads + call_.num_writes; ++i) { storages_[i]->Release(); }
+void Instruction::Clear() {
+  for (Storage* storage : storages_) { storage->Release(); }
   if (stack_ != kNoStack) {
     if (StackSource* source = StackSource::Get()) { source->Unpin(stack_); }
   }
+  stack_context_ = StackContextPtr();
+  listener_.reset();
+  storages_.clear();
+  views_.clear();
+  waits_.clear();
+  dims_.clear();
+  attrs_.clear();
 }
 
 void Instruction::CopyViews(const ArrayView* from, int count, ArrayView* to) {

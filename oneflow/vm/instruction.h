@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "oneflow/common/inline_array.h"
 #include "oneflow/common/stack_context.h"
 #include "oneflow/common/stack_source.h"
 #include "oneflow/kernels/kernel.h"
@@ -25,9 +24,6 @@
 namespace oneflow {
 
 class Stream;
-
-// So many operands and results of one op are held without taking memory; a list may have more.
-inline constexpr int kInlineOperands = 20;
 
 // What happens to an op's targets when it fails, or when one of its inputs is poisoned.
 enum class OnFailure : uint8_t {
@@ -54,11 +50,18 @@ struct OpCall {
   Stream* stream = nullptr;
 };
 
+class Instruction;
+// Puts an instruction, emptied, where Instruction::Make() finds it. From any thread.
+struct RecycleInstruction {
+  void operator()(Instruction* instruction) const;
+};
+using InstructionPtr = std::unique_ptr<Instruction, RecycleInstruction>;
+
 class Instruction {
  public:
-  // Keeps the calling thread's stack context.
-  Instruction(const OpCall& from, StackId stack);
-  ~Instruction();
+  // Keeps the calling thread's stack context. Takes memory only where none is free, or `from` has more
+  // operands than the free one ever had. REQUIRES the vm's issue lock.
+  static InstructionPtr Make(const OpCall& from, StackId stack);
   Instruction(const Instruction&) = delete;
   Instruction& operator=(const Instruction&) = delete;
 
@@ -79,6 +82,12 @@ class Instruction {
   const char* op() const { return call_.op; }
 
  private:
+  friend struct RecycleInstruction;
+  Instruction() = default;
+  ~Instruction() = default;
+  static Instruction* TakeFree();
+  void Fill(const OpCall& from, StackId stack);
+  void Clear();
   void CopyViews(const ArrayView* from, int count, ArrayView* to);
   Outcome Skip(const ErrorPtr& poison);
   Outcome Fail(const ErrorPtr& error);
@@ -88,14 +97,16 @@ class Instruction {
   }
 
   OpCall call_;
-  StackId stack_;
+  StackId stack_ = kNoStack;
   StackContextPtr stack_context_;
-  InlineArray<ArrayView, kInlineOperands> views_;
-  InlineArray<Storage*, kInlineOperands> storages_;
+  // Cleared, and not given up, between two uses.
+  std::vector<ArrayView> views_;
+  std::vector<Storage*> storages_;
   std::vector<StreamPoint> waits_;
-  std::shared_ptr<ErrorPtr> listener_;
   std::vector<int64_t> dims_;
-  std::unique_ptr<char[]> attrs_;
+  std::vector<char> attrs_;
+  std::shared_ptr<ErrorPtr> listener_;
+  Instruction* next_free_ = nullptr;
 };
 
 // Why an op never ran, as an error of that op: `[op] why`.

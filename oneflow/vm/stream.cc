@@ -91,7 +91,7 @@ Stream::Stream(Device device, const char* name, StreamIndex index, FailureFn fai
       index_(index),
       failed_(failed),
       issued_(StreamClock::Completed(index)),
-      ring_(new std::unique_ptr<Instruction>[kRunAhead]),
+      ring_(new InstructionPtr[kRunAhead]),
       pushed_(issued_) {}
 
 Maybe<std::unique_ptr<Stream>> Stream::Create(Device device, const char* name, FailureFn failed) {
@@ -107,7 +107,7 @@ Stream::~Stream() {
   StreamClock::Return(index_);
 }
 
-Maybe<StreamPoint> Stream::Push(std::unique_ptr<Instruction> instruction) {
+Maybe<StreamPoint> Stream::Push(InstructionPtr instruction) {
   if (!thread_.joinable()) {
     // Signals belong to the main thread: a worker that took one would run the handler's C part on
     // a stack that the host language does not know.
@@ -155,7 +155,7 @@ bool Stream::NextReady(uint64_t next) {
 void Stream::Loop() {
   uint64_t next = StreamClock::Completed(index_) + 1;
   while (pushed_.load(std::memory_order_acquire) >= next || NextReady(next)) {
-    std::unique_ptr<Instruction> instruction = std::move(ring_[next % kRunAhead]);
+    InstructionPtr instruction = std::move(ring_[next % kRunAhead]);
     running_op_.store(instruction->op(), std::memory_order_relaxed);
     running_.store(instruction.get(), std::memory_order_relaxed);
     if (given_up.load(std::memory_order_relaxed)) {

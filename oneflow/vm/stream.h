@@ -47,7 +47,7 @@ class Stream {
   uint64_t issued() const { return issued_; }
   // Queues; returns the point that passes when the instruction is complete. EnvironmentError when
   // the thread cannot be started.
-  Maybe<StreamPoint> Push(std::unique_ptr<Instruction> instruction);
+  Maybe<StreamPoint> Push(InstructionPtr instruction);
 
   // Waits for `point` of any stream. With `deadline`, returns false when it passed first.
   // Looks at pending signals of the host language; an error is what its handler raised.
@@ -93,7 +93,7 @@ class Stream {
   const StreamIndex index_;
   const FailureFn failed_;
   uint64_t issued_;
-  std::unique_ptr<std::unique_ptr<Instruction>[]> ring_;
+  std::unique_ptr<InstructionPtr[]> ring_;
   Atomic<uint64_t> pushed_;  // sequence number of the newest instruction in the ring
   Atomic<bool> sleeping_{false};
   Atomic<bool> stopping_{false};

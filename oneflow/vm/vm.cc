@@ -298,7 +298,7 @@ Maybe<void> Vm::AwaitRoom(Stream* stream, InFlight* in_flight)
 Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream* stream = call.stream;
-  auto instruction = std::make_unique<Instruction>(call, CurrentStack());
+  InstructionPtr instruction = Instruction::Make(call, CurrentStack());
   ForEachDependency(call, [&](StreamPoint p) {
     if (p.stream != stream->index() && !StreamClock::Passed(p)) { instruction->AddWait(p); }
   });

@@ -42,7 +42,8 @@
 //         "graph 'X' is closed". Kernels' failures: as those of eager ops (raised here, or by who
 //         reads an output), op and stack are those of the line in build. Two threads may call it.
 //     stale() -> bool
-//         A captured tensor was given other memory since (`x.data = y`, .to()): trace again.
+//         A captured tensor was given other memory since (`x.data = y`, .to()), or requires_grad of a
+//         tensor that was named or captured is another: trace again.
 //     close() -> None
 //         Waits for its runs. Idempotent.
 //     describe() -> str

@@ -190,6 +190,32 @@ def test_a_parameter_without_gradient_is_left_alone() -> None:
     assert unused.weight not in adam.state or not adam.state[unused.weight]
 
 
+def test_parameters_frozen_and_thawed_between_calls() -> None:
+    own = network()
+    other = copy.deepcopy(own)
+    one, two = (optim.SGD(m.parameters(), lr=0.1, momentum=0.9) for m in (own, other))
+    traced = []
+
+    class Counted(Train):
+        """Counts its traces."""
+
+        def build(self, x: Any) -> Any:
+            """A step."""
+            traced.append(self.model[0].weight.requires_grad)
+            return super().build(x)
+
+    graph = Counted(other, two, passes=False)
+    for frozen in (False, False, True, True, False, True):
+        for model in (own, other):
+            model[0].weight.requires_grad_(not frozen)  # no module hears of it
+        before = values(other[0].weight).copy()
+        x = flow.randn(4, 3)
+        assert_equal(graph(x), eager_step(own, one, None, x), "loss")
+        assert_equal(list(other.parameters()), list(own.parameters()), "parameters")
+        assert (values(other[0].weight) == before).all() == frozen
+    assert traced == [True, False]  # each once: what was compiled is kept
+
+
 def test_two_optimizers_two_losses() -> None:
     a, b = nn.Linear(2, 1), nn.Linear(2, 1)
     both = nn.ModuleList([a, b])

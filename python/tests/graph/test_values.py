@@ -87,6 +87,15 @@ def test_requires_grad_is_part_of_the_form() -> None:
     assert values(graph(x)) == [0] and values(graph(x.clone().requires_grad_())) == [1]
 
 
+def test_requires_grad_of_a_free_tensor_is_noticed() -> None:
+    free = flow.ones(2)
+    graph = FunctionGraph(lambda x: x * free if free.requires_grad else x + free)
+    x = flow.full((2,), 3.0)
+    assert values(graph(x)).tolist() == [4, 4]
+    free.requires_grad_()
+    assert values(graph(x)).tolist() == [3, 3]
+
+
 def test_python_control_flow_is_resolved_when_traced() -> None:
     def build(x: Any) -> Any:
         for _ in range(3):
@@ -328,6 +337,44 @@ def test_global_tensors_stay_global() -> None:
     assert same.is_global and double.is_global and not own.is_global
     assert double.placement == place and double.sbp == (split,)
     assert values(double.to_local()).tolist() == [[2, 2]] * 4
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (flow.sbp.broadcast, flow.sbp.broadcast),
+        (flow.sbp.split(0), flow.sbp.split(0)),
+        (flow.sbp.split(1), flow.sbp.partial_sum),
+        (flow.sbp.partial_sum, flow.sbp.partial_sum),
+    ],
+)
+def test_slices_of_global_tensors(given: Any, expected: Any) -> None:
+    x = flow.arange(32).reshape(4, 8).float()
+    seen = []
+
+    def use(x: Any) -> Any:
+        part = x.to_global(placement=flow.placement.all("cpu"), sbp=given)[:, 2:6]
+        seen.append(part.sbp)
+        return part
+
+    for result in (use(x), FunctionGraph(use)(x)):
+        assert result.is_global and result.sbp == (expected,)
+        assert (values(result) == values(x)[:, 2:6]).all()
+    assert seen == [(expected,)] * 2
+
+
+def test_a_slice_of_a_global_tensor_is_updated() -> None:
+    x, y = flow.ones(4, 8), flow.zeros(4, 3)
+    split = {"placement": flow.placement.all("cpu"), "sbp": flow.sbp.split(1)}
+
+    def use(x: Any, y: Any) -> Any:
+        whole = (x * 2).to_global(**split)
+        whole[:, :3] = y.to_global(**split)
+        return whole
+
+    for result in (use(x, y), FunctionGraph(use)(x, y)):
+        assert result.sbp == (flow.sbp.split(1),)
+        assert values(result).tolist() == [[0, 0, 0, 2, 2, 2, 2, 2]] * 4
 
 
 def test_control() -> None:

@@ -79,9 +79,13 @@ class Blocks:
                 if buffer is not None:
                     yield f"{path}.{name}", buffer
 
-    def mode(self) -> tuple[Any, ...]:
-        """What of the modules `build` may depend on: their modes, and their parameters."""
-        if self._seen != Module._changes:
+    def mode(self, anew: bool = False) -> tuple[Any, ...]:
+        """What of the modules `build` may depend on: their modes, and their parameters.
+
+        Args:
+            anew: look at each parameter again, whose requires_grad changes unnoticed
+        """
+        if anew or self._seen != Module._changes:
             seen = Module._changes
             modes = tuple([module.training for _, module in self.named_modules()])
             parameters = tuple([(id(p), p.requires_grad) for _, p in self.named_parameters()])

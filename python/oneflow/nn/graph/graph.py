@@ -160,7 +160,12 @@ class Graph:
 
     def _compiled_for(self, structure: Any, leaves: list[Any]) -> Compiled:
         self._check_usable()
-        key = (structure, _forms(leaves), self._blocks.mode(), _modes())
+        forms, modes = _forms(leaves), _modes()
+        made = self._graphs.get((structure, forms, self._blocks.mode(), modes))
+        if made is not None and not made.stale(self.config):
+            return made
+        # Stale perhaps for another requires_grad alone: there may be a graph for that, too.
+        key = (structure, forms, self._blocks.mode(anew=True), modes)
         made = self._graphs.get(key)
         if made is None or made.stale(self.config):
             made = self._trace(key, structure, leaves)
