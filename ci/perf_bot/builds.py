@@ -82,7 +82,9 @@ class Repository:
             GitError: it failed.
         """
         command = ["git", "-C", str(self.top), *words]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
         if done.returncode != 0:
             raise GitError(done.stderr.strip() or f"git {words[0]}: status {done.returncode}")
         return done.stdout.rstrip("\n")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness.result import user_path
-from ci.perf_bot import files, history, measure, record
+from ci.perf_bot import branch, builds, files, history, measure, record
 from ci.perf_bot.catalogue import make_catalogue
 from ci.perf_bot.render import render
 from ci.perf_bot.schema import LARGEST_RESULT_BYTES, exit_status, parse_json, read_result
@@ -64,8 +64,10 @@ def make_parser() -> argparse.ArgumentParser:
     added.add_argument("--history", type=user_path, metavar="FOLDER")
     added.set_defaults(run=_render)
     added = commands.add_parser("history", help="add results to the history, renew its page")
-    added.add_argument("folder", type=user_path)
+    added.add_argument("folder", help="a folder, or one below the top of the branch")
     added.add_argument("results", type=user_path, nargs="*", help="result.json of runs of master")
+    added.add_argument("--branch", help="keep it in this branch of the checkout")
+    added.add_argument("--push", metavar="REMOTE", help="and push the branch there")
     added.set_defaults(run=_history)
     commands.add_parser("post", help="post a result; see post --help")
     return parser
@@ -108,8 +110,15 @@ def _read(path: Path) -> bytes:
 
 def _history(args: argparse.Namespace) -> int:
     results = [read_result(_read(path)) for path in args.results]
-    entries = history.add(args.folder, results)
-    print(f"{len(entries)} commits in {args.folder}")
+    if args.branch:
+        repository = builds.Repository(measure.workspace())
+        try:
+            entries = branch.add(repository, args.branch, args.folder, results, args.push)
+        except builds.GitError as error:
+            raise OSError(str(error)) from None
+    else:
+        entries = history.add(user_path(args.folder), results)
+    print(f"{len(entries)} commits in {args.branch or args.folder}")
     return 0
 
 

@@ -363,13 +363,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bazel-flag", action="append", default=[], help="such as --jobs=2")
     parser.add_argument("--build-timeout", type=_minutes, default=60.0, metavar="MINUTES")
     parser.add_argument("--repository", help="address that links begin with, https://HOST/O/R")
-    parser.add_argument("--checkout", type=user_path, default=_workspace(), help="of the commits")
+    parser.add_argument("--checkout", type=user_path, default=workspace(), help="of the commits")
     work = torch_env.default_cache(os.environ) / "perf_bot"
     parser.add_argument("--work", type=user_path, default=work, help="for worktrees and wheels")
     torch_env.add_arguments(parser)
 
 
-def _workspace() -> Path:
+def workspace() -> Path:
+    """The checkout that `bazel run` was called in, else the current folder."""
     return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
 
 
