@@ -75,11 +75,16 @@ def make_plan(factor: float, seed: int) -> Plan:
     return Plan([program], versus, replace(decide.POLICY, seed=seed))
 
 
-def compare_once(kind: Kind, index: int) -> Json:
-    """One comparison, as the bot makes it; a line of the file."""
+def compare_once(kind: Kind, index: int, **machine: Any) -> Json:
+    """One comparison, as the bot makes it; a line of the file.
+
+    Args:
+        kind, index: which one; the same ones draw the same order of rounds.
+        **machine: fields of the Session in place of the real machine's: launcher, clock, moment.
+    """
     seed = zlib.crc32(f"{kind.name}/{index}".encode())
     plan = make_plan(kind.factor, seed)
-    session = measure.Session([CASE], plan.policy)
+    session = measure.Session([CASE], plan.policy, **machine)
     collector = session.collect(plan)
     evidence = session.evidence(collector)
     row = decide.make_rows(evidence, {CASE.name: ""})[0]
