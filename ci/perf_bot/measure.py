@@ -112,8 +112,10 @@ class Session:
         self.needed_s = found.needed_s
         for name in found.dropped:
             self._drop(name)
-        if found.schedule is not None:
-            self.schedule = found.schedule
+        if found.schedule is None:
+            self.say("the budget suffices for nothing")
+            return
+        self.schedule = found.schedule
         minutes = sum(self.round_s[name] for name in found.kept) / 60.0
         looks = ", ".join(map(str, self.schedule.pairs))
         self.say(f"a round takes {minutes:.1f} min; looks at {looks} pairs")
