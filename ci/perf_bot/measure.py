@@ -254,6 +254,24 @@ def build_both(
     return made, errors
 
 
+def sides_of(
+    repository: builds.Repository, base: str, head: str, merge_base: bool
+) -> tuple[builds.Revision, builds.Revision]:
+    """The two commits that names mean; base is where the lines parted if that is asked for.
+
+    Raises:
+        ValueError: there is no such commit.
+    """
+    try:
+        first, second = repository.resolve(base), repository.resolve(head)
+        if merge_base:
+            parting = repository.merge_base(first.commit, second.commit)
+            first = repository.revision(parting, first.ref)
+    except builds.GitError as fault:
+        raise ValueError(str(fault)) from None
+    return first, second
+
+
 def run(
     args: argparse.Namespace,
     catalogue: Catalogue,
@@ -270,13 +288,7 @@ def run(
         OSError: the folder cannot be written.
     """
     repository = builds.Repository(args.checkout)
-    try:
-        base, head = repository.resolve(args.base), repository.resolve(args.head)
-        if args.merge_base:
-            parting = repository.merge_base(base.commit, head.commit)
-            base = repository.revision(parting, base.ref)
-    except builds.GitError as fault:
-        raise ValueError(str(fault)) from None
+    base, head = sides_of(repository, args.base, args.head, args.merge_base)
     cases = catalogue.choose(args.case)
     threads = args.threads or len(host.usable_cpus())
     policy = replace(decide.POLICY, seed=decide.POLICY.seed if args.seed is None else args.seed)
