@@ -4,6 +4,7 @@ PACKAGES = [
     "auditwheel",
     "clang-format",
     "clang-tidy",
+    "githubkit",
     "hypothesis",
     "jinja2",
     "matplotlib",
