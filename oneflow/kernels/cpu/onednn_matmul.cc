@@ -1,69 +1,32 @@
 #include "oneflow/kernels/cpu/onednn_matmul.h"
 
-#include <cstring>
 #include <memory>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "dnnl.h"
-#include "oneflow/common/mutex.h"
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/onednn_objects.h"
 
 namespace oneflow {
 namespace cpu {
 
 namespace {
 
-// ---- owners of oneDNN's objects -----------------------------------------------------------------
+using onednn::Attributes;
+using onednn::Engine;
+using onednn::Memory;
+using onednn::MemoryDesc;
+using onednn::Primitive;
+using onednn::PrimitiveDesc;
 
-template <typename Object, dnnl_status_t (*Destroy)(Object*)>
-struct Deleter {
-  void operator()(Object* object) const { Destroy(object); }
-};
-using MemoryDesc =
-    std::unique_ptr<dnnl_memory_desc, Deleter<dnnl_memory_desc, &dnnl_memory_desc_destroy>>;
-using Memory = std::unique_ptr<dnnl_memory, Deleter<dnnl_memory, &dnnl_memory_destroy>>;
-using Attributes = std::unique_ptr<dnnl_primitive_attr,
-                                   Deleter<dnnl_primitive_attr, &dnnl_primitive_attr_destroy>>;
-using Primitive = std::unique_ptr<dnnl_primitive, Deleter<dnnl_primitive, &dnnl_primitive_destroy>>;
-struct PrimitiveDescDeleter {
-  void operator()(dnnl_primitive_desc* desc) const { dnnl_primitive_desc_destroy(desc); }
-};
-using PrimitiveDesc = std::unique_ptr<dnnl_primitive_desc, PrimitiveDescDeleter>;
+constexpr size_t kFields = 15;
 
-// Leaked: used until the process ends.
-dnnl_engine_t Engine() {
-  static const dnnl_engine_t engine = [] {
-    dnnl_engine_t created = nullptr;
-    return dnnl_engine_create(&created, dnnl_cpu, 0) == dnnl_success ? created : nullptr;
-  }();
-  return engine;
+onednn::Signature<kFields> SignatureOf(const MatmulProblem& p, bool has_bias, int threads) {
+  return {p.m,       p.n,     p.k,       p.batch, p.a.batch,
+          p.a.row,   p.a.col, p.b.batch, p.b.row, p.b.col,
+          p.c.batch, p.c.row, has_bias,  threads, static_cast<int64_t>(p.dtype)};
 }
-
-// ---- signatures ---------------------------------------------------------------------------------
-
-struct Signature {
-  int64_t fields[15];
-
-  Signature(const MatmulProblem& p, bool has_bias, int threads)
-      : fields{p.m,       p.n,     p.k,       p.batch, p.a.batch,
-               p.a.row,   p.a.col, p.b.batch, p.b.row, p.b.col,
-               p.c.batch, p.c.row, has_bias,  threads, static_cast<int64_t>(p.dtype)} {}
-  bool operator==(const Signature& other) const {
-    return std::memcmp(fields, other.fields, sizeof(fields)) == 0;
-  }
-};
-
-struct SignatureHash {
-  size_t operator()(const Signature& s) const {
-    uint64_t hash = 0;
-    for (int64_t field : s.fields) {
-      hash = (hash ^ static_cast<uint64_t>(field)) * 0x9e3779b97f4a7c15u;
-      hash ^= hash >> 29;
-    }
-    return hash;
-  }
-};
 
 }  // namespace
 
@@ -72,14 +35,10 @@ struct SignatureHash {
 class OnednnMatmul {
  public:
   // False when oneDNN refuses.
-  bool Create(const MatmulProblem& p, bool has_bias);
+  bool Create(const MatmulProblem& p, bool has_bias, int threads);
   size_t scratch_bytes() const { return scratch_bytes_; }
-  dnnl_status_t Execute(dnnl_stream_t stream, const MatmulPointers& at, const void* bias,
-                        void* scratch);
-
-  uint64_t last_use = 0;
-  dnnl_stream_t stream = nullptr;  // of the cache that owns this
-  int threads = 1;
+  int threads() const { return threads_; }
+  dnnl_status_t Execute(const MatmulPointers& at, const void* bias, void* scratch);
 
  private:
   bool AddArgument(int arg, const dnnl_memory_desc* desc);
@@ -88,6 +47,7 @@ class OnednnMatmul {
   std::vector<Memory> memories_;
   std::vector<dnnl_exec_arg_t> args_;  // dst, src, weights [, bias] [, scratchpad]
   size_t scratch_bytes_ = 0;
+  int threads_ = 1;
   bool has_bias_ = false;
 };
 
@@ -153,9 +113,11 @@ bool OnednnMatmul::AddArgument(int arg, const dnnl_memory_desc* desc) {
   return true;
 }
 
-bool OnednnMatmul::Create(const MatmulProblem& p, bool has_bias) {
-  if (Engine() == nullptr) { return false; }
+bool OnednnMatmul::Create(const MatmulProblem& p, bool has_bias, int threads) {
+  if (Engine() == nullptr || onednn::ThreadStream() == nullptr) { return false; }
+  threads_ = threads;
   has_bias_ = has_bias;
+  const ParallelRegion region(threads);  // oneDNN plans for OpenMP's current thread count
   const MemoryDesc a = MakeDesc(p, p.a, p.m, p.k);
   const MemoryDesc b = MakeDesc(p, p.b, p.k, p.n);
   const MemoryDesc c = MakeDesc(p, p.c, p.m, p.n);
@@ -177,8 +139,7 @@ bool OnednnMatmul::Create(const MatmulProblem& p, bool has_bias) {
          (scratch_bytes_ == 0 || AddArgument(DNNL_ARG_SCRATCHPAD, scratch));
 }
 
-dnnl_status_t OnednnMatmul::Execute(dnnl_stream_t on, const MatmulPointers& at, const void* bias,
-                                    void* scratch) {
+dnnl_status_t OnednnMatmul::Execute(const MatmulPointers& at, const void* bias, void* scratch) {
   // dnnl's interface has no const data.
   void* pointers[5] = {at.c, const_cast<char*>(at.a), const_cast<char*>(at.b)};
   int n = 3;
@@ -189,110 +150,23 @@ dnnl_status_t OnednnMatmul::Execute(dnnl_stream_t on, const MatmulPointers& at, 
         dnnl_memory_set_data_handle(memories_[static_cast<size_t>(i)].get(), pointers[i]);
     if (set != dnnl_success) { return set; }
   }
-  return dnnl_primitive_execute(primitive_.get(), on, n, args_.data());
+  return dnnl_primitive_execute(primitive_.get(), onednn::ThreadStream(), n, args_.data());
 }
-
-// ---- the caches ---------------------------------------------------------------------------------
-
-namespace {
-
-class MatmulCache {
- public:
-  MatmulCache() {
-    if (Engine() != nullptr) { dnnl_stream_create(&stream_, Engine(), dnnl_stream_default_flags); }
-  }
-
-  OnednnMatmul* Find(const MatmulProblem& p, bool has_bias, int threads) {
-    const Signature signature(p, has_bias, threads);
-    auto found = entries_.find(signature);
-    if (found == entries_.end()) {
-      if (entries_.size() >= kMaxCachedMatmuls) { DropOldest(); }
-      found = entries_.emplace(signature, Make(p, has_bias, threads)).first;
-    }
-    OnednnMatmul* matmul = found->second.get();
-    if (matmul != nullptr) { matmul->last_use = ++clock_; }
-    return matmul;
-  }
-
- private:
-  using Entries = std::unordered_map<Signature, std::unique_ptr<OnednnMatmul>, SignatureHash>;
-
-  std::unique_ptr<OnednnMatmul> Make(const MatmulProblem& p, bool has_bias, int threads) {
-    if (stream_ == nullptr) { return nullptr; }
-    const ParallelRegion region(threads);  // oneDNN plans for OpenMP's current thread count
-    auto matmul = std::make_unique<OnednnMatmul>();
-    if (!matmul->Create(p, has_bias)) { return nullptr; }
-    matmul->stream = stream_;
-    matmul->threads = threads;
-    return matmul;
-  }
-
-  void DropOldest() {
-    auto oldest = entries_.begin();
-    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-      if (LastUse(*it) < LastUse(*oldest)) { oldest = it; }
-    }
-    entries_.erase(oldest);
-  }
-  static uint64_t LastUse(const Entries::value_type& entry) {
-    return entry.second == nullptr ? 0 : entry.second->last_use;
-  }
-
-  dnnl_stream_t stream_ = nullptr;
-  Entries entries_;
-  uint64_t clock_ = 0;
-};
-
-// Caches whose thread has ended wait here for a new one. Leaked, with all caches: a thread may
-// multiply while the process exits.
-struct IdleCaches {
-  Mutex mutex;
-  std::vector<MatmulCache*> caches GUARDED_BY(mutex);
-};
-IdleCaches& Idle() {
-  static auto* idle = new IdleCaches();
-  return *idle;
-}
-
-thread_local MatmulCache* thread_cache = nullptr;
-
-struct ReturnAtThreadExit {
-  ~ReturnAtThreadExit() {
-    MutexLock lock(&Idle().mutex);
-    Idle().caches.push_back(thread_cache);
-    thread_cache = nullptr;
-  }
-};
-
-MatmulCache* TakeCache() {
-  MutexLock lock(&Idle().mutex);
-  if (Idle().caches.empty()) { return new MatmulCache(); }
-  MatmulCache* cache = Idle().caches.back();
-  Idle().caches.pop_back();
-  return cache;
-}
-
-MatmulCache& ThreadCache() {
-  if (__builtin_expect(thread_cache == nullptr, 0)) {
-    thread_cache = TakeCache();
-    static thread_local ReturnAtThreadExit guard;
-    (void)guard;
-  }
-  return *thread_cache;
-}
-
-}  // namespace
 
 OnednnMatmul* FindOnednnMatmul(const MatmulProblem& problem, bool has_bias, int threads) {
-  return ThreadCache().Find(problem, has_bias, threads);
+  using Cache = onednn::OnednnCache<OnednnMatmul, kFields, kMaxCachedMatmuls>;
+  return Cache::OfThread().Find(SignatureOf(problem, has_bias, threads), [&] {
+    auto matmul = std::make_unique<OnednnMatmul>();
+    return matmul->Create(problem, has_bias, threads) ? std::move(matmul) : nullptr;
+  });
 }
 
 size_t OnednnScratchBytes(const OnednnMatmul& matmul) { return matmul.scratch_bytes(); }
 
 Maybe<void> ExecuteOnednn(OnednnMatmul* matmul, const MatmulPointers& at, const void* bias,
                           void* scratch) {
-  const ParallelRegion region(matmul->threads);
-  const dnnl_status_t status = matmul->Execute(matmul->stream, at, bias, scratch);
+  const ParallelRegion region(matmul->threads());
+  const dnnl_status_t status = matmul->Execute(at, bias, scratch);
   if (status == dnnl_success) { return Ok(); }
   return InternalError("[matmul] oneDNN failed with status {}", static_cast<int>(status));
 }

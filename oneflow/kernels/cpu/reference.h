@@ -54,6 +54,23 @@ void ForEachIndex(const Dims& shape, const Body& body) {
 
 inline Dims ShapeOf(const ArrayView& view) { return Dims(view.shape, view.ndim); }
 
+// Calls body(index of element 0, length) for each vector along `dim`; a scalar is a vector of one.
+template <typename Body>
+void ForEachVector(const ArrayView& view, int64_t dim, const Body& body) {
+  Dims shape = ShapeOf(view);
+  int64_t n = 1;
+  if (view.ndim > 0) {
+    n = shape[static_cast<int>(dim)];
+    shape[static_cast<int>(dim)] = n == 0 ? 0 : 1;
+  }
+  ForEachIndex(shape, [&](const Dims& start) { body(start, n); });
+}
+
+// Offset of element i of the vector along `dim` that begins at `start`.
+inline int64_t OffsetAlong(const ArrayView& view, const Dims& start, int64_t dim, int64_t i) {
+  return OffsetOf(view, start) + (view.ndim == 0 ? 0 : i * view.strides[dim]);
+}
+
 }  // namespace reference
 }  // namespace cpu
 }  // namespace oneflow

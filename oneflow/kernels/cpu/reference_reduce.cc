@@ -11,26 +11,12 @@ namespace reference {
 
 namespace {
 
-// Calls body(index of element 0, length) for each vector along `dim`.
-template <typename Body>
-void ForEachVector(const ArrayView& view, int64_t dim, const Body& body) {
-  Dims shape = ShapeOf(view);
-  int64_t n = 1;
-  if (view.ndim > 0) {
-    n = shape[static_cast<int>(dim)];
-    shape[static_cast<int>(dim)] = n == 0 ? 0 : 1;
-  }
-  ForEachIndex(shape, [&](const Dims& index) { body(index, n); });
-}
-
 double At(const ArrayView& view, const Dims& start, int64_t dim, int64_t i) {
-  const int64_t step = view.ndim == 0 ? 0 : view.strides[dim];
-  return Load(view, OffsetOf(view, start) + i * step).d;
+  return Load(view, OffsetAlong(view, start, dim, i)).d;
 }
 
 void StoreAt(const ArrayView& view, const Dims& start, int64_t dim, int64_t i, double value) {
-  const int64_t step = view.ndim == 0 ? 0 : view.strides[dim];
-  Store(view, OffsetOf(view, start) + i * step, Value::Float(value));
+  Store(view, OffsetAlong(view, start, dim, i), Value::Float(value));
 }
 
 Maybe<void> RunLogSoftmax(const KernelCall& call) {

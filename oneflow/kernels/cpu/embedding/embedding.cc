@@ -22,9 +22,13 @@ namespace {
 Maybe<void> CheckIndices(const char* op, const ArrayView& indices, int64_t rows) {
   const int64_t* data = indices.Data<int64_t>();
   const int64_t count = indices.Count();
-  int64_t bad = 0;
-  for (int64_t i = 0; i < count; ++i) { bad |= (data[i] | (rows - 1 - data[i])) >> 63; }
-  if (bad == 0) { return Ok(); }
+  uint64_t bad = 0;  // its top bit
+  const auto last = static_cast<uint64_t>(rows) - 1;
+  for (int64_t i = 0; i < count; ++i) {
+    const auto index = static_cast<uint64_t>(data[i]);
+    bad |= index | (last - index);
+  }
+  if (bad >> 63 == 0) { return Ok(); }
   for (int64_t i = 0; i < count; ++i) {
     if (data[i] < 0 || data[i] >= rows) {
       return IndexError("[{}] expects an index in [0, {}), the rows of the table, got {} at index "

@@ -1,6 +1,6 @@
 // The kernel inverse: stacks of matrices, each inverted in double.
 #include <atomic>
-#include <vector>
+#include <cstdint>
 
 #include "oneflow/core/shape.h"
 #include "oneflow/device/cpu/parallel.h"
@@ -23,8 +23,19 @@ ArrayView Doubles(const ArrayView& view, void* data, const Dims& strides) {
   return out;
 }
 
+// The matrices, and for each of them the rows of its pivots.
 size_t Scratch(const KernelCall& call) {
-  return static_cast<size_t>(call.inputs[0].Count()) * sizeof(double);
+  const ArrayView& x = call.inputs[0];
+  const int64_t n = x.shape[x.ndim - 1];
+  const int64_t rows = n == 0 ? 0 : x.Count() / n;
+  return static_cast<size_t>(x.Count()) * sizeof(double) +
+         static_cast<size_t>(rows) * sizeof(int64_t);
+}
+
+// Of several singular matrices the first, whichever thread meets it.
+void KeepSmallest(std::atomic<int64_t>* smallest, int64_t value) {
+  int64_t before = smallest->load();
+  while ((before < 0 || value < before) && !smallest->compare_exchange_weak(before, value)) {}
 }
 
 Maybe<void> Run(const KernelCall& call) {
@@ -34,14 +45,14 @@ Maybe<void> Run(const KernelCall& call) {
   const int64_t matrices = x.Count() / (n * n);
   const Dims strides = ContiguousStrides(Dims(x.shape, x.ndim));
   auto* work = static_cast<double*>(call.scratch);
+  auto* pivots = reinterpret_cast<int64_t*>(work + x.Count());
   CopyArray(Doubles(x, work, strides), x, call.threads);
   std::atomic<int64_t> singular{-1};  // matrix * n + column
   const InvertFn invert = GetInverseLoops().invert;
   ParallelFor(call.threads, matrices, 1, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> pivots(static_cast<size_t>(n));
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t column = invert(work + i * n * n, pivots.data(), n);
-      if (column >= 0) { singular.store(i * n + column); }
+      const int64_t column = invert(work + i * n * n, pivots + i * n, n);
+      if (column >= 0) { KeepSmallest(&singular, i * n + column); }
     }
   });
   if (singular.load() >= 0) {

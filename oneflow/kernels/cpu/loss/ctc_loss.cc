@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
+#include <utility>
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_norm.h"
@@ -51,6 +51,8 @@ struct Problem {
         target_lengths(call.inputs[at + 3].Data<int64_t>()) {}
 
   int64_t states() const { return 2 * attrs.max_target_length + 1; }
+  // Numbers that one sample works with: two steps, and the classes.
+  int64_t work() const { return 2 * states() + classes; }
   int64_t target_at(int64_t n) const {
     if (targets.ndim == 2) { return n * targets.shape[1]; }
     int64_t at = 0;
@@ -104,49 +106,53 @@ class Path {
     return static_cast<double>(p_.log_probs[(t * p_.samples + n_) * p_.classes + label]);
   }
 
-  // alpha, p.states() apart; returns the loss.
-  double Forward(T* alpha) const {
+  // alpha, p.states() apart; returns the loss. `work` has room for p.work().
+  double Forward(T* alpha, double* work) const {
     const int64_t step = p_.states();
     std::fill(alpha, alpha + p_.time * step, static_cast<T>(kNever));
     if (time() == 0) { return states_ == 1 ? 0.0 : -kNever; }
-    std::vector<double> before(static_cast<size_t>(states_), kNever), now = before;
+    double* before = work;
+    double* now = before + states_;
+    std::fill(before, now + states_, kNever);
     now[0] = LogProb(0, p_.attrs.blank);
     if (states_ > 1) { now[1] = LogProb(0, Label(1)); }
     for (int64_t t = 0; t < time(); ++t) {
       if (t > 0) {
         std::swap(before, now);
         for (int64_t s = 0; s < states_; ++s) {
-          now[At(s)] = Arrive(before, s) + LogProb(t, Label(s));
+          now[s] = Arrive(before, s) + LogProb(t, Label(s));
         }
       }
-      for (int64_t s = 0; s < states_; ++s) { alpha[t * step + s] = static_cast<T>(now[At(s)]); }
+      for (int64_t s = 0; s < states_; ++s) { alpha[t * step + s] = static_cast<T>(now[s]); }
     }
-    const double last = now[At(states_ - 1)];
-    return -(states_ > 1 ? LogAdd(last, now[At(states_ - 2)]) : last);
+    const double last = now[states_ - 1];
+    return -(states_ > 1 ? LogAdd(last, now[states_ - 2]) : last);
   }
 
   // dx of this sample, times g. A last label that is the blank itself is outside of what CTC defines;
   // then the label's share of the last step counts, not the blank's, as in other frameworks.
-  void Backward(const T* alpha, double loss, double g, T* dx) const {
+  void Backward(const T* alpha, double loss, double g, T* dx, double* work) const {
     const int64_t step = p_.states();
     const int64_t classes = p_.classes;
-    std::vector<double> after(static_cast<size_t>(states_), kNever), now = after;
-    std::vector<double> posterior(static_cast<size_t>(classes));
+    double* after = work;
+    double* now = after + states_;
+    double* posterior = now + states_;
+    std::fill(after, posterior, kNever);
     for (int64_t t = time() - 1; t >= 0; --t) {
-      std::fill(posterior.begin(), posterior.end(), kNever);
+      std::fill(posterior, posterior + classes, kNever);
       std::swap(after, now);
       for (int64_t s = 0; s < states_; ++s) {
         const bool last = t == time() - 1;
         const double leave = last ? (s + 2 >= states_ ? 0.0 : kNever) : Leave(after, s);
-        now[At(s)] = leave + LogProb(t, Label(s));
+        now[s] = leave + LogProb(t, Label(s));
         if (last && s > 0 && s == states_ - 1 && Label(s - 1) == Label(s)) { continue; }
-        double& sum = posterior[At(Label(s))];
-        sum = LogAdd(sum, static_cast<double>(alpha[t * step + s]) + now[At(s)]);
+        double& sum = posterior[Label(s)];
+        sum = LogAdd(sum, static_cast<double>(alpha[t * step + s]) + now[s]);
       }
       T* to = dx + (t * p_.samples + n_) * classes;
       for (int64_t c = 0; c < classes; ++c) {
         const double log_prob = LogProb(t, c);
-        const double part = posterior[At(c)];
+        const double part = posterior[c];
         // Where no path fits, the gradient is NaN, as the loss is infinite.
         const bool none = part == kNever && !std::isinf(loss);
         const double share = none ? 0.0 : std::exp(part + loss - log_prob);
@@ -156,16 +162,15 @@ class Path {
   }
 
  private:
-  static size_t At(int64_t i) { return static_cast<size_t>(i); }
-  double Arrive(const std::vector<double>& before, int64_t s) const {
-    double sum = before[At(s)];
-    if (s >= 1) { sum = LogAdd(sum, before[At(s - 1)]); }
-    return Skips(s) ? LogAdd(sum, before[At(s - 2)]) : sum;
+  double Arrive(const double* before, int64_t s) const {
+    double sum = before[s];
+    if (s >= 1) { sum = LogAdd(sum, before[s - 1]); }
+    return Skips(s) ? LogAdd(sum, before[s - 2]) : sum;
   }
-  double Leave(const std::vector<double>& after, int64_t s) const {
-    double sum = after[At(s)];
-    if (s + 1 < states_) { sum = LogAdd(sum, after[At(s + 1)]); }
-    return s + 2 < states_ && Skips(s + 2) ? LogAdd(sum, after[At(s + 2)]) : sum;
+  double Leave(const double* after, int64_t s) const {
+    double sum = after[s];
+    if (s + 1 < states_) { sum = LogAdd(sum, after[s + 1]); }
+    return s + 2 < states_ && Skips(s + 2) ? LogAdd(sum, after[s + 2]) : sum;
   }
 
   const Problem<T>& p_;
@@ -181,8 +186,10 @@ Maybe<void> Forward(const KernelCall& call) {
   T* loss = call.outputs[0].Data<T>();
   T* alpha = call.outputs[1].Data<T>();
   T* inverse_length = call.outputs[2].Data<T>();
+  auto* work = static_cast<double*>(call.scratch);
   ParallelFor(call.threads, p.samples, 1, [&](int64_t n, int64_t) {
-    const double value = Path<T>(p, n).Forward(alpha + n * p.time * p.states());
+    const double value =
+        Path<T>(p, n).Forward(alpha + n * p.time * p.states(), work + n * p.work());
     loss[n] = static_cast<T>(p.attrs.zero_infinity && std::isinf(value) ? 0.0 : value);
     inverse_length[n] =
         static_cast<T>(1.0 / static_cast<double>(std::max<int64_t>(1, p.target_lengths[n])));
@@ -197,6 +204,7 @@ Maybe<void> Backward(const KernelCall& call) {
   const T* dy = call.inputs[0].Data<T>();
   const T* alpha = call.inputs[6].Data<T>();
   T* dx = call.outputs[0].Data<T>();
+  auto* work = static_cast<double*>(call.scratch);
   std::fill(dx, dx + call.outputs[0].Count(), T{0});
   ParallelFor(call.threads, p.samples, 1, [&](int64_t n, int64_t) {
     const Path<T> path(p, n);
@@ -207,7 +215,7 @@ Maybe<void> Backward(const KernelCall& call) {
     // The loss itself: the saved one may have been set to zero.
     const double loss = -(path.states() > 1 ? LogAdd(last, static_cast<double>(end[-2])) : last);
     if (p.attrs.zero_infinity && std::isinf(loss)) { return; }
-    path.Backward(at, loss, static_cast<double>(dy[n]), dx);
+    path.Backward(at, loss, static_cast<double>(dy[n]), dx, work + n * p.work());
   });
   return Ok();
 }
@@ -256,6 +264,16 @@ Maybe<void> RunDecode(const KernelCall& call) {
   return call.inputs[0].dtype == DataType::kDouble ? Decode<double>(call) : Decode<float>(call);
 }
 
+// Taken here: a thread of a parallel region that finds no memory would end the process.
+size_t ForwardScratch(const KernelCall& call) {
+  const Problem<float> p(call, 0);
+  return static_cast<size_t>(p.samples * p.work()) * sizeof(double);
+}
+size_t BackwardScratch(const KernelCall& call) {
+  const Problem<float> p(call, 1);
+  return static_cast<size_t>(p.samples * p.work()) * sizeof(double);
+}
+
 double ForwardCost(const KernelCall& call) {
   return 100.0 + 40.0 * static_cast<double>(call.outputs[1].Count());
 }
@@ -264,8 +282,8 @@ double BackwardCost(const KernelCall& call) {
          20.0 * static_cast<double>(call.outputs[0].Count());
 }
 
-constexpr DenseKernel kForward = {&RunForward, &ForwardCost};
-constexpr DenseKernel kBackward = {&RunBackward, &BackwardCost};
+constexpr DenseKernel kForward = {&RunForward, &ForwardCost, &ForwardScratch};
+constexpr DenseKernel kBackward = {&RunBackward, &BackwardCost, &BackwardScratch};
 constexpr DenseKernel kDecode = {&RunDecode, &ElementwiseCostNs};
 
 }  // namespace

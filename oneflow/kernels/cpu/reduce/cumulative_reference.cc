@@ -11,38 +11,21 @@ namespace reference {
 
 namespace {
 
-// body(offset in an operand of the i-th element of a vector), for each vector along the dim.
-template <typename Body>
-void ForEachVector(const ArrayView& x, int64_t dim, const Body& body) {
-  Dims shape = ShapeOf(x);
-  int64_t n = 1;
-  if (x.ndim > 0) {
-    n = shape[static_cast<int>(dim)];
-    shape[static_cast<int>(dim)] = n == 0 ? 0 : 1;
-  }
-  ForEachIndex(shape, [&](const Dims& start) {
-    body(
-        [&](const ArrayView& view, int64_t i) {
-          return OffsetOf(view, start) + (view.ndim == 0 ? 0 : i * view.strides[dim]);
-        },
-        n);
-  });
-}
-
 template <bool prod>
 Maybe<void> RunScan(const KernelCall& call) {
   const CumulativeAttrs& attrs = call.GetAttrs<CumulativeAttrs>();
   const ArrayView& x = call.inputs[0];
-  ForEachVector(x, attrs.dim, [&](const auto& offset, int64_t n) {
+  const ArrayView& out = call.outputs[0];
+  ForEachVector(x, attrs.dim, [&](const Dims& start, int64_t n) {
     double real = prod ? 1.0 : 0.0;
     uint64_t integer = prod ? 1 : 0;
     for (int64_t i = 0; i < n; ++i) {
       const int64_t at = attrs.reverse ? n - 1 - i : i;
-      const Value v = Load(x, offset(x, at));
+      const Value v = Load(x, OffsetAlong(x, start, attrs.dim, at));
       real = prod ? real * v.d : real + v.d;
       const auto whole = static_cast<uint64_t>(v.i);
       integer = prod ? integer * whole : integer + whole;
-      Store(call.outputs[0], offset(call.outputs[0], at),
+      Store(out, OffsetAlong(out, start, attrs.dim, at),
             v.is_float ? Value::Float(real) : Value::Int(static_cast<int64_t>(integer)));
     }
   });
@@ -59,17 +42,20 @@ bool Replaces(const Value& x, const Value& best, bool max) {
 template <bool max>
 Maybe<void> RunExtreme(const KernelCall& call) {
   const ArrayView& x = call.inputs[0];
-  ForEachVector(x, call.GetAttrs<CumulativeAttrs>().dim, [&](const auto& offset, int64_t n) {
+  const ArrayView& out = call.outputs[0];
+  const ArrayView& indices = call.outputs[1];
+  const int64_t dim = call.GetAttrs<CumulativeAttrs>().dim;
+  ForEachVector(x, dim, [&](const Dims& start, int64_t n) {
     Value best;
     int64_t index = 0;
     for (int64_t i = 0; i < n; ++i) {
-      const Value v = Load(x, offset(x, i));
+      const Value v = Load(x, OffsetAlong(x, start, dim, i));
       if (i == 0 || Replaces(v, best, max)) {
         best = v;
         index = i;
       }
-      Store(call.outputs[0], offset(call.outputs[0], i), best);
-      Store(call.outputs[1], offset(call.outputs[1], i), Value::Int(index));
+      Store(out, OffsetAlong(out, start, dim, i), best);
+      Store(indices, OffsetAlong(indices, start, dim, i), Value::Int(index));
     }
   });
   return Ok();

@@ -35,9 +35,9 @@ void Sort(Elements* elements, bool descending) {
   });
 }
 
-// body(elements of a vector along the dim, index of its first element).
+// body(elements of a vector along the dim, index of its first element); also for vectors of none.
 template <typename Body>
-void ForEachVector(const ArrayView& x, int64_t dim, const Body& body) {
+void ForEachList(const ArrayView& x, int64_t dim, const Body& body) {
   Dims shape = ShapeOf(x);
   const int64_t n = x.ndim == 0 ? 1 : shape[static_cast<int>(dim)];
   if (x.ndim > 0) { shape[static_cast<int>(dim)] = 1; }
@@ -71,7 +71,7 @@ void StoreVector(const KernelCall& call, int64_t dim, const Dims& start, const E
 
 Maybe<void> RunSort(const KernelCall& call) {
   const SortAttrs& attrs = call.GetAttrs<SortAttrs>();
-  ForEachVector(call.inputs[0], attrs.dim, [&](Elements& elements, const Dims& start) {
+  ForEachList(call.inputs[0], attrs.dim, [&](Elements& elements, const Dims& start) {
     Sort(&elements, attrs.descending);
     StoreVector(call, attrs.dim, start, elements, static_cast<int64_t>(elements.size()));
   });
@@ -80,7 +80,7 @@ Maybe<void> RunSort(const KernelCall& call) {
 
 Maybe<void> RunTopk(const KernelCall& call) {
   const TopkAttrs& attrs = call.GetAttrs<TopkAttrs>();
-  ForEachVector(call.inputs[0], attrs.dim, [&](Elements& elements, const Dims& start) {
+  ForEachList(call.inputs[0], attrs.dim, [&](Elements& elements, const Dims& start) {
     Sort(&elements, attrs.largest);
     StoreVector(call, attrs.dim, start, elements, attrs.k);
   });
@@ -100,7 +100,7 @@ const Element& OfRank(Elements* elements, int64_t k, bool nan_wins) {
 Maybe<void> RunKth(const KernelCall& call) {
   const SelectAttrs& attrs = call.GetAttrs<SelectAttrs>();
   int64_t output = 0;
-  ForEachVector(call.inputs[0], attrs.dim, [&](Elements& elements, const Dims&) {
+  ForEachList(call.inputs[0], attrs.dim, [&](Elements& elements, const Dims&) {
     StoreBoth(call, output, output, OfRank(&elements, attrs.k, attrs.nan_wins));
     ++output;
   });
@@ -109,7 +109,7 @@ Maybe<void> RunKth(const KernelCall& call) {
 
 Maybe<void> RunMode(const KernelCall& call) {
   int64_t output = 0;
-  ForEachVector(
+  ForEachList(
       call.inputs[0], call.GetAttrs<SelectAttrs>().dim, [&](Elements& elements, const Dims&) {
         Sort(&elements, false);
         size_t best = 0;
@@ -180,7 +180,7 @@ Maybe<void> RunSearch(const KernelCall& call) {
 
 Maybe<void> RunInTopk(const KernelCall& call) {
   const int64_t k = call.GetAttrs<InTopkAttrs>().k;
-  ForEachVector(call.inputs[1], 1, [&](const Elements& elements, const Dims& start) {
+  ForEachList(call.inputs[1], 1, [&](const Elements& elements, const Dims& start) {
     const int64_t row = start[0];
     const int64_t target = Load(call.inputs[0], row * call.inputs[0].strides[0]).i;
     bool possible = target >= 0 && target < static_cast<int64_t>(elements.size());
