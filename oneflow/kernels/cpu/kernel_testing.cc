@@ -290,6 +290,51 @@ std::vector<Config> AllConfigs() {
   return configs;
 }
 
+namespace {
+
+std::vector<HostArray> Results(const std::string& kernel, const ReferenceCase& c, const Arrays& in,
+                               int threads) {
+  std::vector<HostArray> results = c.blank;
+  Arrays out;
+  for (HostArray& array : results) { out.push_back(&array); }
+  CHECK_JUST(Call(kernel.c_str(), in, out, c.attrs, threads));
+  return results;
+}
+
+}  // namespace
+
+std::string AgainstReference(const ReferenceCase& c, const Arrays* other) {
+  const std::string kernel = c.op + ".cpu." + c.kernel;
+  const std::vector<HostArray> want =
+      Results(c.op + ".cpu.reference", c, other == nullptr ? c.in : *other, 1);
+  const std::vector<HostArray> first = Results(kernel, c, c.in, 1);
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    const std::vector<HostArray> got = Results(kernel, c, c.in, config.threads);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const std::string where = kernel + ", result " + std::to_string(i) + ", " +
+                                IsaName(config.isa) + ", threads " +
+                                std::to_string(config.threads) + ": ";
+      const std::string wrong = Difference(got[i], want[i], c.tolerance);
+      if (!wrong.empty()) { return where + wrong; }
+      const std::string bits = c.same_bits ? Difference(got[i], first[i], 0.0) : "";
+      if (!bits.empty()) { return where + "other bits: " + bits; }
+      if (!got[i].GuardsIntact()) { return where + "wrote outside of its result"; }
+      if (!want[i].GuardsIntact()) { return where + "the reference wrote outside"; }
+    }
+  }
+  return "";
+}
+
+double ToleranceFor(DataType dtype) {
+  switch (dtype) {
+    case DataType::kDouble: return 1e-11;
+    case DataType::kFloat: return 3e-5;
+    case DataType::kFloat16: return 4e-3;
+    default: return 2.5e-2;
+  }
+}
+
 }  // namespace testing
 }  // namespace cpu
 }  // namespace oneflow

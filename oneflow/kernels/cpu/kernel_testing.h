@@ -119,6 +119,22 @@ class ScopedIsa {
   Isa before_;
 };
 
+// A kernel beside the reference of its op.
+struct ReferenceCase {
+  std::string op;
+  Arrays in;
+  std::vector<HostArray> blank;  // a result each, for its dtype and layout
+  const void* attrs = nullptr;
+  double tolerance = 0.0;
+  std::string kernel = "vector";  // <op>.cpu.<kernel>
+  bool same_bits = true;          // under each configuration
+};
+// "" when the kernel gives what the reference gives, under each configuration, and writes nothing
+// else; else what differs. With `other` the reference is given those operands: for positive controls.
+std::string AgainstReference(const ReferenceCase& c, const Arrays* other = nullptr);
+// What a kernel for this dtype may be off by, in units of a result of order one.
+double ToleranceFor(DataType dtype);
+
 }  // namespace testing
 }  // namespace cpu
 }  // namespace oneflow

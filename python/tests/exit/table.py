@@ -78,10 +78,12 @@ def unread(error: str, stack: bool = True) -> str:
 
 THROWN = r"RuntimeError: \[throw_error\] throw error kernel"
 INTERRUPTED = traceback_of("KeyboardInterrupt ?")
-# The second interrupt may meet Python while it prints the first, or not Python any more.
+# The second interrupt may meet Python while it prints the first, or not Python any more. From 3.13 on it may also cost
+# the heading: that is made with repr(), which looks at signals.
+_LINES = r"Traceback \(most recent call last\):\n(?:  .*\n)+"
+_HEADING = rf"Exception ignored in.*\n(?:{_LINES})?"
 INTERRUPTED_AT_EXIT = (
-    r"(?:Exception ignored in.*\n(?:Traceback \(most recent call last\):\n(?:  .*\n)+)?"
-    r"KeyboardInterrupt:? ?\n){1,2}"
+    rf"(?:(?:{_HEADING}{'|' + _LINES if PYTHON >= (3, 13) else ''})KeyboardInterrupt:? ?\n){{1,2}}"
 )
 # Python 3.12 warns of any fork beside a thread. (NumPy's own are gone then.)
 FORK_WARNING = (

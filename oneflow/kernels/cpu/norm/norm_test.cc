@@ -1,5 +1,5 @@
 // Norms, softmax, losses, dropout and embeddings: the same bits on every instruction set and for any
-// number of threads, and norms against plain loops.
+// number of threads, and norms against plain loops and their references.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -114,6 +114,128 @@ TEST(BatchNorm, AgreesWithPlainLoops) {
              {blank, stats, stats}, attrs);
   }
 }
+
+// ---- against the references ---------------------------------------------------------------------
+
+const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kFloat, DataType::kDouble,
+                                       DataType::kFloat16, DataType::kBFloat16};
+
+// x, dy and the parameters of a norm; y, mean and what belongs to it as the reference gives them.
+struct NormCase {
+  DataType dtype;
+  HostArray x, dy, weight, bias, y, mean, spread;
+  bool affine;
+
+  NormCase(Rng* rng, const Dims& shape, const Dims& parameters, const Dims& stats)
+      : dtype(PickDtype(rng, kDtypes)),
+        x(Random(rng, dtype, shape, PickLayout(rng, true))),
+        dy(Random(rng, dtype, shape, PickLayout(rng, true))),
+        weight(Random(rng, dtype, parameters)),
+        bias(Random(rng, dtype, parameters)),
+        y(RandomArray(rng, dtype, shape, PickLayout(rng, false))),
+        mean(dtype, stats),
+        spread(dtype, stats),
+        affine(OneIn(rng, 2)) {}
+
+  // Results of the kernel, and then of its backward, are the reference's. `weighted`: without a weight
+  // its gradient and the bias's are empty.
+  template <typename Attrs>
+  std::string Compare(const std::string& op, const Attrs& attrs, bool weighted) {
+    const HostArray* w = affine ? &weight : nullptr;
+    const HostArray* b = affine ? &bias : nullptr;
+    const double tolerance = 10 * ToleranceFor(dtype);
+    const std::string forward =
+        AgainstReference({op, {&x, w, b}, {y, mean, spread}, &attrs, tolerance});
+    if (!forward.empty()) { return forward; }
+    CHECK_JUST(Call((op + ".cpu.reference").c_str(), {&x, w, b}, {&y, &mean, &spread}, &attrs));
+    const HostArray dw(dtype, affine || !weighted ? weight.shape() : Dims{0});
+    return AgainstReference({op + "_backward",
+                             {&dy, &x, w, &mean, &spread},
+                             {y, dw, dw},
+                             &attrs,
+                             40 * tolerance});
+  }
+};
+
+TEST(LayerNorm, AgreesWithReference) {
+  Rng rng(11);
+  for (int trial = 0; trial < 150; ++trial) {
+    const Dims shape = {Pick(&rng, 0, 5), Pick(&rng, 1, 20), Pick(&rng, 1, 9)};
+    LayerNormAttrs attrs;
+    attrs.begin_axis = Pick(&rng, 1, 2);
+    attrs.epsilon = 0.1;
+    attrs.center = OneIn(&rng, 2);
+    const bool wide = attrs.begin_axis == 1;
+    NormCase c(&rng, shape, wide ? Dims{shape[1], shape[2]} : Dims{shape[2]},
+               wide ? Dims{shape[0]} : Dims{shape[0], shape[1]});
+    ASSERT_EQ(c.Compare("layer_norm", attrs, true), "");
+  }
+}
+
+TEST(GroupNorm, AgreesWithReference) {
+  Rng rng(12);
+  for (int trial = 0; trial < 150; ++trial) {
+    GroupNormAttrs attrs;
+    attrs.groups = Pick(&rng, 1, 4);
+    attrs.epsilon = 0.1;
+    const int64_t channels = attrs.groups * Pick(&rng, 1, 3);
+    const Dims shape = {Pick(&rng, 0, 3), channels, Pick(&rng, 1, 40)};
+    NormCase c(&rng, shape, {channels}, {shape[0], attrs.groups});
+    ASSERT_EQ(c.Compare("group_norm", attrs, false), "");
+  }
+}
+
+TEST(BatchNorm, AgreesWithReference) {
+  Rng rng(13);
+  for (int trial = 0; trial < 150; ++trial) {
+    const Dims shape = {Pick(&rng, 1, 40), Pick(&rng, 1, 12), OneIn(&rng, 2) ? 1 : Pick(&rng, 2, 9)};
+    BatchNormAttrs attrs;
+    attrs.axis = Pick(&rng, 0, 2);
+    attrs.epsilon = 0.1;
+    const Dims channels = {shape[static_cast<int>(attrs.axis)]};
+    NormCase c(&rng, shape, channels, channels);
+    const double tolerance = 10 * ToleranceFor(c.dtype);
+    ASSERT_EQ(c.Compare("batch_norm", attrs, false), "");
+    ASSERT_EQ(AgainstReference(
+                  {"batch_norm_moments", {&c.x}, {c.mean, c.spread}, &attrs, tolerance}),
+              "");
+    attrs.training = false;
+    ASSERT_EQ(AgainstReference({"batch_norm_inference",
+                                {&c.x, &c.mean, &c.spread, &c.weight, &c.bias},
+                                {c.y},
+                                &attrs,
+                                tolerance}),
+              "");
+    ASSERT_EQ(AgainstReference({"batch_norm_backward",
+                                {&c.dy, &c.x, &c.weight, &c.mean, &c.spread},
+                                {c.y, c.mean, c.mean},
+                                &attrs,
+                                40 * tolerance}),
+              "");
+    const UpdateStatsAttrs update{0.3, 1.5};
+    ASSERT_EQ(AgainstReference({"batch_norm_update_stats",
+                                {&c.weight, &c.bias, &c.mean, &c.spread},
+                                {c.mean, c.mean},
+                                &update,
+                                tolerance}),
+              "");
+  }
+}
+
+TEST(Norms, TheComparisonSeesOneOtherElement) {
+  Rng rng(14);
+  const HostArray x = Random(&rng, DataType::kFloat, {6, 5});
+  HostArray changed(x);
+  changed.Set(8, x.At(8) + 0.1);
+  const Arrays other = {&changed, nullptr, nullptr};
+  const BatchNormAttrs attrs;
+  const HostArray stats(DataType::kFloat, {5}), y(DataType::kFloat, {6, 5});
+  EXPECT_NE(AgainstReference(
+                {"batch_norm", {&x, nullptr, nullptr}, {y, stats, stats}, &attrs, 1e-3}, &other),
+            "");
+}
+
+// ---- the same bits ------------------------------------------------------------------------------
 
 TEST(GroupNorm, HasTheSameBitsEverywhere) {
   Rng rng(3);

@@ -1,0 +1,64 @@
+// dropout, forward and backward, against the reference.
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "oneflow/kernels/attrs_norm.h"
+#include "oneflow/kernels/cpu/kernel_testing.h"
+
+namespace oneflow {
+namespace cpu {
+namespace testing {
+namespace {
+
+HostArray Random(Rng* rng, DataType dtype, const Dims& shape) {
+  HostArray array = RandomArray(rng, dtype, shape, PickLayout(rng, true));
+  array.Fill(rng, false);
+  return array;
+}
+
+const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kFloat, DataType::kDouble,
+                                       DataType::kFloat16, DataType::kBFloat16};
+
+TEST(Dropout, AgreesWithReference) {
+  Rng rng(1);
+  for (int trial = 0; trial < 200; ++trial) {
+    const DataType dtype = PickDtype(&rng, kDtypes);
+    const Dims runs = RandomShape(&rng, 0, 3);
+    DropoutAttrs attrs;
+    attrs.p = OneIn(&rng, 5) ? 1.0 : static_cast<double>(Pick(&rng, 0, 9)) / 10.0;
+    attrs.inner = OneIn(&rng, 2) ? 1 : Pick(&rng, 2, 5);
+    attrs.slot.seed = rng();
+    // Blocks are counted modulo 2^64.
+    attrs.slot.offset = OneIn(&rng, 4) ? ~uint64_t{0} - 1 : rng() % 1000;
+    Dims shape = runs;
+    if (attrs.inner > 1) { shape.PushBack(attrs.inner); }
+    const HostArray x = Random(&rng, dtype, shape), added = Random(&rng, dtype, shape);
+    const HostArray* addend = OneIn(&rng, 2) ? &added : nullptr;
+    const HostArray y = RandomArray(&rng, dtype, shape, PickLayout(&rng, false));
+    HostArray mask(DataType::kBool, runs);
+    const double tolerance = ToleranceFor(dtype);
+    ASSERT_EQ(AgainstReference({"dropout", {&x, addend}, {y, mask}, &attrs, 4 * tolerance}), "");
+    HostArray out(y);
+    CHECK_JUST(Call("dropout.cpu.reference", {&x, addend}, {&out, &mask}, &attrs));
+    const DropoutBackwardAttrs backward{attrs.p, attrs.inner};
+    ASSERT_EQ(AgainstReference({"dropout_backward", {&x, &mask}, {y}, &backward, 4 * tolerance}),
+              "");
+  }
+}
+
+TEST(Dropout, TheComparisonSeesOneOtherElement) {
+  Rng rng(2);
+  const HostArray x = Random(&rng, DataType::kFloat, {20});
+  HostArray changed(x);
+  for (int64_t i = 0; i < 20; ++i) { changed.Set(i, x.At(i) + 0.5); }
+  const Arrays other = {&changed, nullptr};
+  const DropoutAttrs attrs;
+  const HostArray y(DataType::kFloat, {20}), mask(DataType::kBool, {20});
+  EXPECT_NE(AgainstReference({"dropout", {&x, nullptr}, {y, mask}, &attrs, 1e-5}, &other), "");
+}
+
+}  // namespace
+}  // namespace testing
+}  // namespace cpu
+}  // namespace oneflow
