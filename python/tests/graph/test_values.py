@@ -188,6 +188,16 @@ def test_constants_made_in_build() -> None:
     check(lambda x: x + flow.tensor([1.0, 2.0]) * flow.arange(2) + flow.ones(2), flow.randn(2))
 
 
+def test_constants_are_told_apart_by_every_bit() -> None:
+    graph = FunctionGraph(lambda x, c: flow.full_like(x, c.real if isinstance(c, complex) else c))
+    x = flow.zeros(2)
+    for constant in (0.0, -0.0, complex(-0.0, 1.0), complex(0.0, 1.0)):
+        assert np.signbit(graph(x, constant).numpy()[0]) == np.signbit(np.real(constant))
+    for _ in range(2):
+        assert np.isnan(graph(x, float("nan")).numpy()).all()
+    assert len(graph._graphs) == 5  # NaN is one form, too
+
+
 def test_a_parameter_given_other_memory() -> None:
     layer = nn.Linear(2, 2)
     graph = FunctionGraph(layer)

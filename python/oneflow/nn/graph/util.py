@@ -42,6 +42,8 @@ def flatten(value: Any, leaves: list[Any], what: str) -> Any:
         leaves.append(value)
         return _TENSOR
     kind = type(value)
+    if kind is float or kind is complex:
+        return (None, kind, _written(value))
     if kind in _CONSTANTS or isinstance(value, _OF_THE_PACKAGE):
         return (None, kind, value)
     if isinstance(value, (list, tuple)):
@@ -67,7 +69,7 @@ def unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
         return next(leaves)
     kind = structure[0]
     if kind is None:
-        return structure[2]
+        return _read(structure[1], structure[2])
     if len(structure) == 2:
         items = [unflatten(item, leaves) for item in structure[1]]
         if kind is list:
@@ -75,6 +77,18 @@ def unflatten(structure: Any, leaves: Iterator[Any]) -> Any:
         return kind(*items) if hasattr(kind, "_fields") else kind(items)
     pairs = zip(structure[1], [unflatten(item, leaves) for item in structure[2]])
     return dict(pairs) if kind is dict else _dict_of(kind, dict(pairs))
+
+
+def _written(value: Any) -> Any:
+    """A number as text, equal where the number is the same: -0.0 is not 0.0, and NaN is itself."""
+    return value.hex() if type(value) is float else (value.real.hex(), value.imag.hex())
+
+
+def _read(kind: type, written: Any) -> Any:
+    """The constant of a structure; undoes `_written`."""
+    if kind is complex:
+        return complex(*map(float.fromhex, written))
+    return float.fromhex(written) if kind is float else written
 
 
 def _dict_of(kind: type, items: dict[Any, Any]) -> Any:
