@@ -78,8 +78,8 @@ def unread(error: str, stack: bool = True) -> str:
 
 THROWN = r"RuntimeError: \[throw_error\] throw error kernel"
 INTERRUPTED = traceback_of("KeyboardInterrupt ?")
-# The second interrupt may meet Python while it prints the first, or not Python any more. From 3.13 on it may also cost
-# the heading: that is made with repr(), which looks at signals.
+# The second interrupt may meet Python while it prints the first, or not Python any more. From 3.13
+# on it may also cost the heading: that is made with repr(), which looks at signals.
 _LINES = r"Traceback \(most recent call last\):\n(?:  .*\n)+"
 _HEADING = rf"Exception ignored in.*\n(?:{_LINES})?"
 INTERRUPTED_AT_EXIT = (
