@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "oneflow/core/saturated.h"
 #include "oneflow/functional/generated/functional_conv.h"
 #include "oneflow/functional/generated/functional_fold.h"
 #include "oneflow/functional/generated/functional_reduce.h"
@@ -55,7 +56,8 @@ Maybe<TensorPtr> ConvNdPaddedBy(const TensorPtr& input, const TensorPtr& weight,
         return RuntimeError("[{}] expects stride 1 with padding 'same', got {}; pad by numbers",
                             kName, stride);
       }
-      const int64_t total = std::max<int64_t>(0, dilation[d] * (weight->shape()[first + d] - 1));
+      const int64_t total =
+          std::max<int64_t>(0, WindowReach(weight->shape()[first + d], dilation[d]) - 1);
       before[d] = total / 2;
       after[d] = total - total / 2;
     }
@@ -85,11 +87,11 @@ Maybe<TensorPtr> DeconvNd(const TensorPtr& input, const TensorPtr& weight, const
                           "output_padding {}, stride {} and dilation {}",
                           kName, output_padding, stride, dilation);
     }
-    const int64_t reach = dilation[d] * (kernel->shape()[d + 2] - 1) + 1;
-    shape[d + 2] =
-        (batch->shape()[d + 2] - 1) * stride[d] - 2 * padding[d] + reach + output_padding[d];
+    const int64_t reach = WindowReach(kernel->shape()[d + 2], dilation[d]);
+    shape[d + 2] = Saturated(Wide{batch->shape()[d + 2] - 1} * stride[d] - Wide{2} * padding[d] +
+                             reach + output_padding[d]);
     // With this much padding a convolution of the result has exactly the input's size.
-    after[d] = padding[d] - output_padding[d];
+    after[d] = Saturated(Wide{padding[d]} - output_padding[d]);
   }
   return form.Leave(JUST(convolution_input_grad(batch, kernel, bias, shape, stride, padding, after,
                                                 dilation, groups)));

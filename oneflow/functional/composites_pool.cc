@@ -1,6 +1,7 @@
 #include "oneflow/functional/composites_pool.h"
 
 #include "oneflow/autograd/grad_mode.h"
+#include "oneflow/core/saturated.h"
 #include "oneflow/functional/generated/functional_pool.h"
 #include "oneflow/functional/spatial_form.h"
 
@@ -25,7 +26,7 @@ Maybe<Dims> UnpooledSize(const Dims& pooled, const Dims& kernel, const Dims& str
   const int spatial = kernel.size();
   Dims likely(spatial, 0);
   for (int d = 0; d < spatial; ++d) {
-    likely[d] = (pooled[d + 2] - 1) * stride[d] + kernel[d] - 2 * padding[d];
+    likely[d] = Saturated(Wide{pooled[d + 2] - 1} * stride[d] + kernel[d] - Wide{2} * padding[d]);
   }
   if (!output_size.has_value() || output_size->empty()) { return likely; }
   if (output_size->size() < spatial || output_size->size() > spatial + 2) {
@@ -34,7 +35,8 @@ Maybe<Dims> UnpooledSize(const Dims& pooled, const Dims& kernel, const Dims& str
   }
   const Dims size(output_size->data() + output_size->size() - spatial, spatial);
   for (int d = 0; d < spatial; ++d) {
-    if (size[d] <= likely[d] - stride[d] || size[d] >= likely[d] + stride[d]) {
+    const Wide off = Wide{size[d]} - likely[d];
+    if (off <= -Wide{stride[d]} || off >= stride[d]) {
       return ValueError("[{}] expects output_size less than a stride away from {}, got {} with "
                         "stride {}",
                         kName, likely, size, stride);

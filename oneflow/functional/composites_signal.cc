@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "oneflow/core/saturated.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/generated/functional.h"
 
@@ -112,7 +113,8 @@ Maybe<TensorPtr> Stft(const TensorPtr& input, int64_t n_fft, std::optional<int64
     return NotImplementedError("[stft] expects return_complex=False: there are no complex dtypes");
   }
   const int64_t hop = hop_length.value_or(n_fft / 4), win = win_length.value_or(n_fft);
-  const int64_t samples = input->shape().back() + (center && n_fft > 0 ? n_fft / 2 * 2 : 0);
+  const int64_t padding = center && n_fft > 0 ? n_fft / 2 * 2 : 0;
+  const int64_t samples = Saturated(Wide{input->shape().back()} + padding);
   JUST(CheckStft(input, n_fft, samples, hop, win, window));
   TensorPtr x = input->ndim() == 2 ? input : JUST(unsqueeze(input, 0));
   if (center) { x = JUST(Padded(x, n_fft / 2, pad_mode)); }

@@ -1,3 +1,4 @@
+#include "oneflow/core/saturated.h"
 #include "oneflow/op/rules_spatial.h"
 #include "oneflow/op/rules_util.h"
 
@@ -38,7 +39,7 @@ Maybe<Shape> ConvolvedShape(const InferContext& context, const Shape& input, con
     return RuntimeError("[{}] expects weight of {} dimensions, got weight {} for input {}",
                         context.op, input.size(), weight, input);
   }
-  if (weight[1] * groups != input[1]) {
+  if (SaturatedProduct(weight[1], groups) != input[1]) {
     if (groups == 1) {
       return RuntimeError("[{}] expects weight with {} input channels, got weight {} for input {}",
                           context.op, input[1], weight, input);
@@ -55,8 +56,9 @@ Maybe<Shape> ConvolvedShape(const InferContext& context, const Shape& input, con
   Shape out = input;
   out[1] = weight[0];
   for (int d = 0; d + 2 < input.size(); ++d) {
-    const int64_t reach = attrs.dilation[d] * (weight[d + 2] - 1) + 1;
-    const int64_t padded = input[d + 2] + attrs.padding[d] + attrs.padding_after[d];
+    const int64_t reach = WindowReach(weight[d + 2], attrs.dilation[d]);
+    const int64_t padded =
+        JUST(PaddedSize(context, d, input[d + 2], attrs.padding[d], attrs.padding_after[d]));
     if (weight[d + 2] < 1 || padded < reach) {
       return RuntimeError("[{}] expects a kernel of 1 to {} (the padded input's size) in spatial "
                           "dimension {}, got {} with dilation {}: input {}, weight {}; use more "
@@ -106,6 +108,16 @@ Maybe<void> CheckSpatialList(const InferContext& context, const char* what, cons
   return Ok();
 }
 
+Maybe<int64_t> PaddedSize(const InferContext& context, int d, int64_t size, int64_t before,
+                          int64_t after) {
+  const int64_t padded = Saturated(Wide{size} + before + after);
+  if (padded <= kMostPadded) { return padded; }
+  return RuntimeError(
+      "[{}] expects at most 2^48 elements with the padding in spatial dimension {}, "
+      "got size {} with padding {} and {}",
+      context.op, d, size, before, after);
+}
+
 Maybe<void> InferConvolution(const InferContext& context, TensorMeta* outputs) {
   const auto& attrs = context.GetAttrs<ConvAttrs>();
   JUST(CheckFloating(context, 0));
@@ -135,7 +147,7 @@ Maybe<void> InferConvInputGrad(const InferContext& context, TensorMeta* outputs)
                         context.op, attrs.groups, grad);
   }
   Shape shape = grad;
-  shape[1] = weight[1] * attrs.groups;
+  shape[1] = SaturatedProduct(weight[1], attrs.groups);
   for (int d = 0; d < attrs.size.count; ++d) {
     if (attrs.size[d] < 0) {
       return RuntimeError(
@@ -187,15 +199,16 @@ Maybe<int64_t> CountWindows(const InferContext& context, const UnfoldAttrs& attr
   JUST(CheckSpatialList(context, "stride", attrs.stride, 2, 1));
   int64_t count = 1;
   for (int d = 0; d < 2; ++d) {
-    const int64_t reach = attrs.dilation[d] * (attrs.kernel[d] - 1) + 1;
-    const int64_t padded = size[d] + 2 * attrs.padding[d];
+    const int64_t reach = WindowReach(attrs.kernel[d], attrs.dilation[d]);
+    const int64_t padded =
+        JUST(PaddedSize(context, d, size[d], attrs.padding[d], attrs.padding[d]));
     if (padded < reach) {
       return RuntimeError("[{}] expects a kernel no larger than the padded input, got kernel_size "
                           "{}, dilation {} and padding {} for spatial sizes {}",
                           context.op, attrs.kernel.ToDims(), attrs.dilation.ToDims(),
                           attrs.padding.ToDims(), Dims(size, 2));
     }
-    count *= (padded - reach) / attrs.stride[d] + 1;
+    count = SaturatedProduct(count, (padded - reach) / attrs.stride[d] + 1);
   }
   return count;
 }
@@ -208,7 +221,8 @@ Maybe<void> InferUnfold(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckSpatialInput(context, 0, 2));
   const Shape& input = context.inputs[0]->shape;
   const int64_t windows = JUST(CountWindows(context, attrs, input.data() + 2));
-  outputs[0].shape = Shape{input[0], input[1] * attrs.kernel[0] * attrs.kernel[1], windows};
+  const int64_t pixels = SaturatedProduct(attrs.kernel[0], attrs.kernel[1]);
+  outputs[0].shape = Shape{input[0], SaturatedProduct(input[1], pixels), windows};
   return Ok();
 }
 
@@ -219,7 +233,7 @@ Maybe<void> InferFold(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckSpatialList(context, "output_size", attrs.size, 2, 1));
   const Shape& input = context.inputs[0]->shape;
   const int64_t windows = JUST(CountWindows(context, attrs, attrs.size.values));
-  const int64_t pixels = attrs.kernel[0] * attrs.kernel[1];
+  const int64_t pixels = SaturatedProduct(attrs.kernel[0], attrs.kernel[1]);
   if (input[1] % pixels != 0 || input[2] != windows) {
     return RuntimeError("[{}] expects input (N, C * {}, {}) for output_size {} and kernel_size {}, "
                         "got {}",

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "oneflow/core/saturated.h"
 #include "oneflow/op/rules_spatial.h"
 #include "oneflow/op/rules_util.h"
 
@@ -8,6 +11,7 @@ namespace {
 // The number of windows; none if it is not positive. With ceil_mode the last one may reach over the
 // end, but begins before it.
 int64_t PooledSize(int64_t in, int64_t reach, int64_t stride, int64_t padding, bool ceil_mode) {
+  stride = std::min(stride, 2 * kMostPadded);  // beyond any window either way
   const int64_t span = in + 2 * padding - reach + (ceil_mode ? stride - 1 : 0);
   if (span < 0) { return 0; }
   int64_t size = span / stride + 1;
@@ -23,12 +27,13 @@ Maybe<Shape> PooledShape(const InferContext& context, const Shape& input, const 
   JUST(CheckSpatialList(context, "dilation", attrs.dilation, spatial, 1));
   Shape out = input;
   for (int d = 0; d < spatial; ++d) {
-    if (2 * attrs.padding[d] > attrs.kernel[d]) {
+    if (Wide{2} * attrs.padding[d] > attrs.kernel[d]) {
       return RuntimeError("[{}] expects padding of at most half of kernel_size, got padding {} and "
                           "kernel_size {}",
                           context.op, attrs.padding.ToDims(), attrs.kernel.ToDims());
     }
-    const int64_t reach = attrs.dilation[d] * (attrs.kernel[d] - 1) + 1;
+    JUST(PaddedSize(context, d, input[d + 2], attrs.padding[d], attrs.padding[d]));
+    const int64_t reach = WindowReach(attrs.kernel[d], attrs.dilation[d]);
     out[d + 2] =
         PooledSize(input[d + 2], reach, attrs.stride[d], attrs.padding[d], attrs.ceil_mode);
     if (out[d + 2] < 1) {

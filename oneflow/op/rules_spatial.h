@@ -18,6 +18,11 @@ Maybe<void> CheckSpatialInput(const InferContext& context, int i, int expected);
 Maybe<void> CheckSpatialList(const InferContext& context, const char* what, const SpatialList& list,
                              int spatial, int64_t least);
 
+// The size of dimension `d` (of the spatial ones) with its padding; RuntimeError above kMostPadded.
+inline constexpr int64_t kMostPadded = int64_t{1} << 48;
+Maybe<int64_t> PaddedSize(const InferContext& context, int d, int64_t size, int64_t before,
+                          int64_t after);
+
 // rules_conv.cc: ConvAttrs.
 // input, weight, bias or nothing -> output.
 Maybe<void> InferConvolution(const InferContext& context, TensorMeta* outputs);

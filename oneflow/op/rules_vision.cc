@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "oneflow/core/saturated.h"
 #include "oneflow/op/rules_spatial.h"
 #include "oneflow/op/rules_util.h"
 
@@ -87,12 +88,14 @@ Maybe<void> InferAffineBaseGrid(const InferContext& context, TensorMeta* outputs
 Maybe<void> InferShufflePixels(const InferContext& context, TensorMeta* outputs) {
   const auto& attrs = context.GetAttrs<ShuffleAttrs>();
   const Shape& s = context.inputs[0]->shape;
-  if (s.size() != 4 || attrs.h < 1 || attrs.w < 1 || s[1] % (attrs.h * attrs.w) != 0) {
+  const int64_t pixels = SaturatedProduct(attrs.h, attrs.w);
+  if (s.size() != 4 || attrs.h < 1 || attrs.w < 1 || s[1] % pixels != 0) {
     return RuntimeError("[{}] expects input (N, C, H, W) and factors of at least 1 whose product "
                         "divides the number of channels, got {} and {} for input {}",
                         context.op, attrs.h, attrs.w, s);
   }
-  outputs[0].shape = Shape{s[0], s[1] / (attrs.h * attrs.w), s[2] * attrs.h, s[3] * attrs.w};
+  outputs[0].shape =
+      Shape{s[0], s[1] / pixels, SaturatedProduct(s[2], attrs.h), SaturatedProduct(s[3], attrs.w)};
   return Ok();
 }
 
@@ -106,7 +109,8 @@ Maybe<void> InferUnshufflePixels(const InferContext& context, TensorMeta* output
                         "height and width, got {} and {} for input {}",
                         context.op, attrs.h, attrs.w, s);
   }
-  outputs[0].shape = Shape{s[0], s[1] * attrs.h * attrs.w, s[2] / attrs.h, s[3] / attrs.w};
+  const int64_t pixels = SaturatedProduct(attrs.h, attrs.w);
+  outputs[0].shape = Shape{s[0], SaturatedProduct(s[1], pixels), s[2] / attrs.h, s[3] / attrs.w};
   return Ok();
 }
 
@@ -211,8 +215,10 @@ Maybe<void> CheckDeform(const InferContext& context, int first, Shape* columns) 
                         context.op, groups, pixels, offset, input);
   }
   for (int d = 0; d < 2; ++d) {
-    const int64_t reach = attrs.dilation[d] * (attrs.kernel[d] - 1) + 1;
-    const int64_t span = input[d + 2] + 2 * attrs.padding[d] - reach;
+    const int64_t reach = WindowReach(attrs.kernel[d], attrs.dilation[d]);
+    const int64_t padded =
+        JUST(PaddedSize(context, d, input[d + 2], attrs.padding[d], attrs.padding[d]));
+    const int64_t span = padded - reach;
     const int64_t size = span < 0 ? 0 : span / attrs.stride[d] + 1;
     if (size < 1) {
       return RuntimeError("[{}] expects a padded input that the window, {} long in spatial dim {}, "

@@ -13,8 +13,8 @@ DataType WantedDtype(DataType have, const DensePolicy& policy) {
     if (IsFloating(have)) { return policy.computing; }
     return have == DataType::kBool || have == DataType::kUInt8 ? have : DataType::kInt64;
   }
-  const bool is_short = have == DataType::kFloat16 ||
-                        (have == DataType::kBFloat16 && !policy.keeps_bfloat16);
+  const bool is_short =
+      have == DataType::kFloat16 || (have == DataType::kBFloat16 && !policy.keeps_bfloat16);
   return is_short && !policy.keeps_dtypes ? DataType::kFloat : have;
 }
 

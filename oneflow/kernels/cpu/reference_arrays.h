@@ -37,8 +37,8 @@ inline void Put(const ArrayView& view, const Reals& values) {
   size_t next = 0;
   ForEachIndex(ShapeOf(view), [&](const Dims& at) {
     const double value = values[next++];
-    const Value stored = IsFloating(view.dtype) ? Value::Float(value)
-                                                : Value::Int(static_cast<int64_t>(value));
+    const Value stored =
+        IsFloating(view.dtype) ? Value::Float(value) : Value::Int(static_cast<int64_t>(value));
     Store(view, OffsetOf(view, at), stored);
   });
 }

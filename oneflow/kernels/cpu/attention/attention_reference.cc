@@ -86,9 +86,7 @@ Maybe<void> RunForward(const KernelCall& call) {
 
 Maybe<void> RunBackward(const KernelCall& call) {
   const double scale = call.GetAttrs<AttentionAttrs>().scale;
-  for (int i = 0; i < 3; ++i) {
-    Put(call.outputs[i], Reals(At(call.outputs[i].Count()), 0.0));
-  }
+  for (int i = 0; i < 3; ++i) { Put(call.outputs[i], Reals(At(call.outputs[i].Count()), 0.0)); }
   ForEachQuery(call.inputs[1], [&](const Dims& head, int64_t query) {
     const auto operand = [&](const ArrayView& view) { return Head{view, head[0], head[1]}; };
     const Head dout = operand(call.inputs[0]), q = operand(call.inputs[1]);

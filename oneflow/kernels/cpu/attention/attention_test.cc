@@ -21,11 +21,10 @@ HostArray Random(Rng* rng, DataType dtype, const Dims& shape, Layout layout) {
 // (a, b, rows, cols), dense or with the rows of the heads side by side, as a projection gives them.
 HostArray Heads(Rng* rng, DataType dtype, const Dims& shape) {
   const bool side_by_side = OneIn(rng, 2);
-  HostArray array = side_by_side
-                        ? HostArray(dtype, shape,
-                                    {shape[1] * shape[2] * shape[3], shape[3],
-                                     shape[1] * shape[3], 1})
-                        : HostArray(dtype, shape);
+  HostArray array =
+      side_by_side ? HostArray(dtype, shape,
+                               {shape[1] * shape[2] * shape[3], shape[3], shape[1] * shape[3], 1})
+                   : HostArray(dtype, shape);
   array.Fill(rng, false);
   return array;
 }
@@ -40,8 +39,8 @@ struct Case {
 Case RandomCase(Rng* rng) {
   const DataType dtype = OneIn(rng, 3) ? DataType::kDouble : DataType::kFloat;
   const int64_t a = Pick(rng, 1, 2), b = Pick(rng, 1, 3);
-  const int64_t queries = OneIn(rng, 6) ? Pick(rng, 120, 300) : Pick(rng, 1, 24);
-  const int64_t keys = OneIn(rng, 6) ? Pick(rng, 100, 200) : Pick(rng, 1, 24);
+  const int64_t queries = OneIn(rng, 6) ? Pick(rng, 120, 200) : Pick(rng, 1, 24);
+  const int64_t keys = OneIn(rng, 6) ? Pick(rng, 60, 120) : Pick(rng, 1, 24);
   const int64_t width = Pick(rng, 1, 20), value_width = Pick(rng, 1, 20);
   const DataType kind = OneIn(rng, 2) ? DataType::kBool : dtype;
   const Dims out = {a, b, queries, value_width};
@@ -61,14 +60,14 @@ Case RandomCase(Rng* rng) {
 
 TEST(Attention, AgreesWithReference) {
   Rng rng(1);
-  for (int trial = 0; trial < 120; ++trial) {
+  for (int trial = 0; trial < 60; ++trial) {
     const Case c = RandomCase(&rng);
     const DataType dtype = c.q.dtype();
     const HostArray* mask = c.masked ? &c.mask : nullptr;
     HostArray out(dtype, c.out), sums(dtype, c.sums);
     const double tolerance = ToleranceFor(dtype);
-    ReferenceCase forward{"fused_attention", {&c.q, &c.k, &c.v, mask}, {out, sums},
-                          &c.attrs,          tolerance,                "blocked"};
+    ReferenceCase forward{
+        "fused_attention", {&c.q, &c.k, &c.v, mask}, {out, sums}, &c.attrs, tolerance, "blocked"};
     forward.same_bits = false;  // products are the library's
     ASSERT_EQ(AgainstReference(forward), "");
     CHECK_JUST(Call("fused_attention.cpu.reference", forward.in, {&out, &sums}, &c.attrs));
@@ -87,7 +86,8 @@ TEST(Attention, AgreesWithReference) {
 TEST(Attention, AQueryThatSeesNothingGivesZeros) {
   Rng rng(2);
   const HostArray x = Random(&rng, DataType::kFloat, {1, 1, 3, 4}, Layout::kDense);
-  const HostArray mask(DataType::kBool, {3, 3});  // all false
+  HostArray mask(DataType::kBool, {3, 3});
+  for (int64_t i = 0; i < mask.count(); ++i) { mask.Set(i, 0.0); }
   const AttentionAttrs attrs;
   HostArray out = Random(&rng, DataType::kFloat, {1, 1, 3, 4}, Layout::kDense);
   HostArray sums(DataType::kFloat, {1, 1, 3});

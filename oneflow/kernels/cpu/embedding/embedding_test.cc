@@ -50,12 +50,8 @@ TEST(Embedding, AgreesWithReference) {
     attrs.shape = IntList(c.table.shape());
     const HostArray out = RandomArray(&rng, dtype, c.out, PickLayout(&rng, false));
     const double tolerance = ToleranceFor(dtype);
-    ASSERT_EQ(AgainstReference({"embedding",
-                                {&c.table, &c.indices},
-                                {out},
-                                &attrs.kernel,
-                                tolerance,
-                                "floats"}),
+    ASSERT_EQ(AgainstReference(
+                  {"embedding", {&c.table, &c.indices}, {out}, &attrs.kernel, tolerance, "floats"}),
               "");
     const HostArray blank(dtype, c.table.shape());
     ASSERT_EQ(AgainstReference(
@@ -64,9 +60,9 @@ TEST(Embedding, AgreesWithReference) {
     EmbeddingRenormAttrs renorm;
     renorm.max_norm = 1.5;
     renorm.norm_type = OneIn(&rng, 3) ? HUGE_VAL : static_cast<double>(Pick(&rng, 1, 3));
-    ASSERT_EQ(AgainstReference(
-                  {"embedding_renorm", {&c.table, &c.indices}, {blank}, &renorm, tolerance}),
-              "");
+    ASSERT_EQ(
+        AgainstReference({"embedding_renorm", {&c.table, &c.indices}, {blank}, &renorm, tolerance}),
+        "");
   }
 }
 
@@ -75,8 +71,10 @@ TEST(Embedding, RefusesIndicesOutsideOfTheTable) {
   const EmbeddingAttrs attrs;
   for (double index : {-1.0, 3.0, -9223372036854775808.0, 4611686018427387904.0}) {
     HostArray indices(DataType::kInt64, {2});
+    indices.Set(0, 0.0);
     indices.Set(1, index);
-    for (const char* kernel : {"embedding.cpu.copies", "embedding.cpu.floats", "embedding.cpu.reference"}) {
+    for (const char* kernel :
+         {"embedding.cpu.copies", "embedding.cpu.floats", "embedding.cpu.reference"}) {
       const Maybe<void> ran = Call(kernel, {&table, &indices}, {&out}, &attrs);
       ASSERT_FALSE(ran.ok()) << kernel << " " << index;
       EXPECT_EQ(ran.error()->kind(), ErrorKind::kIndex);
@@ -88,7 +86,9 @@ TEST(Embedding, TheComparisonSeesOneOtherIndex) {
   Rng rng(2);
   HostArray table(DataType::kFloat, {5, 3});
   table.Fill(&rng, false);
-  HostArray indices(DataType::kInt64, {4}), changed(DataType::kInt64, {4});
+  HostArray indices(DataType::kInt64, {4});
+  for (int64_t i = 0; i < 4; ++i) { indices.Set(i, 0.0); }
+  HostArray changed(indices);
   changed.Set(2, 1.0);
   const Arrays other = {&table, &changed};
   const EmbeddingAttrs attrs;

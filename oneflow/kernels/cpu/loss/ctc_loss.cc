@@ -119,9 +119,7 @@ class Path {
     for (int64_t t = 0; t < time(); ++t) {
       if (t > 0) {
         std::swap(before, now);
-        for (int64_t s = 0; s < states_; ++s) {
-          now[s] = Arrive(before, s) + LogProb(t, Label(s));
-        }
+        for (int64_t s = 0; s < states_; ++s) { now[s] = Arrive(before, s) + LogProb(t, Label(s)); }
       }
       for (int64_t s = 0; s < states_; ++s) { alpha[t * step + s] = static_cast<T>(now[s]); }
     }

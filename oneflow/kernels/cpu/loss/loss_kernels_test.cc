@@ -92,12 +92,10 @@ TEST(SoftmaxLoss, AgreesWithReference) {
     const bool each = attrs.reduction == Reduction::kNone;
     const HostArray loss(dtype, each ? samples : Dims()), row(dtype, samples), one(dtype, {});
     const double tolerance = ToleranceFor(dtype);
-    ASSERT_EQ(AgainstReference({"softmax_loss",
-                                {&x, &target, weight},
-                                {loss, one, row, row},
-                                &attrs,
-                                tolerance}),
-              "");
+    ASSERT_EQ(
+        AgainstReference(
+            {"softmax_loss", {&x, &target, weight}, {loss, one, row, row}, &attrs, tolerance}),
+        "");
     HostArray got(loss), total(one), max(row), log_sum(row);
     CHECK_JUST(Call("softmax_loss.cpu.reference", {&x, &target, weight},
                     {&got, &total, &max, &log_sum}, &attrs));

@@ -76,8 +76,7 @@ Reals Normalized(const Partition& p, const Reals& x, const Reals& mean, const Re
   for (int64_t i = 0; i < p.count; ++i) {
     const size_t g = At(p.group(i));
     const int64_t w = p.weight(i);
-    y[At(i)] =
-        (x[At(i)] - mean[g]) * inv_std[g] * OrElse(weight, w, 1.0) + OrElse(bias, w, 0.0);
+    y[At(i)] = (x[At(i)] - mean[g]) * inv_std[g] * OrElse(weight, w, 1.0) + OrElse(bias, w, 0.0);
   }
   return y;
 }
@@ -218,9 +217,9 @@ Maybe<void> RunUpdateStats(const KernelCall& call) {
 Maybe<void> RunBatchBackward(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<BatchNormAttrs>();
   const Partition p = OfBatch(call.inputs[1], attrs.axis);
-  PutGradients(call, GradientsOf(p, Input(call, 0), Input(call, 1), Input(call, 2), Input(call, 3),
-                                 InverseStds(Input(call, 4), attrs.epsilon), true,
-                                 !attrs.training));
+  PutGradients(call,
+               GradientsOf(p, Input(call, 0), Input(call, 1), Input(call, 2), Input(call, 3),
+                           InverseStds(Input(call, 4), attrs.epsilon), true, !attrs.training));
   return Ok();
 }
 

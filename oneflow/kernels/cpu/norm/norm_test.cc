@@ -149,11 +149,8 @@ struct NormCase {
     if (!forward.empty()) { return forward; }
     CHECK_JUST(Call((op + ".cpu.reference").c_str(), {&x, w, b}, {&y, &mean, &spread}, &attrs));
     const HostArray dw(dtype, affine || !weighted ? weight.shape() : Dims{0});
-    return AgainstReference({op + "_backward",
-                             {&dy, &x, w, &mean, &spread},
-                             {y, dw, dw},
-                             &attrs,
-                             40 * tolerance});
+    return AgainstReference(
+        {op + "_backward", {&dy, &x, w, &mean, &spread}, {y, dw, dw}, &attrs, 40 * tolerance});
   }
 };
 
@@ -188,7 +185,8 @@ TEST(GroupNorm, AgreesWithReference) {
 TEST(BatchNorm, AgreesWithReference) {
   Rng rng(13);
   for (int trial = 0; trial < 150; ++trial) {
-    const Dims shape = {Pick(&rng, 1, 40), Pick(&rng, 1, 12), OneIn(&rng, 2) ? 1 : Pick(&rng, 2, 9)};
+    const Dims shape = {Pick(&rng, 1, 40), Pick(&rng, 1, 12),
+                        OneIn(&rng, 2) ? 1 : Pick(&rng, 2, 9)};
     BatchNormAttrs attrs;
     attrs.axis = Pick(&rng, 0, 2);
     attrs.epsilon = 0.1;
@@ -196,9 +194,9 @@ TEST(BatchNorm, AgreesWithReference) {
     NormCase c(&rng, shape, channels, channels);
     const double tolerance = 10 * ToleranceFor(c.dtype);
     ASSERT_EQ(c.Compare("batch_norm", attrs, false), "");
-    ASSERT_EQ(AgainstReference(
-                  {"batch_norm_moments", {&c.x}, {c.mean, c.spread}, &attrs, tolerance}),
-              "");
+    ASSERT_EQ(
+        AgainstReference({"batch_norm_moments", {&c.x}, {c.mean, c.spread}, &attrs, tolerance}),
+        "");
     attrs.training = false;
     ASSERT_EQ(AgainstReference({"batch_norm_inference",
                                 {&c.x, &c.mean, &c.spread, &c.weight, &c.bias},

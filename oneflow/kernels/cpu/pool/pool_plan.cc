@@ -40,7 +40,7 @@ PoolPlan FixedPlan(const PoolAttrs& attrs, const ArrayView& image, const ArrayVi
   for (int d = lead; d < 3; ++d) {
     PoolAxis& axis = plan.axes[d];
     const int s = d - lead;
-    axis.step = attrs.dilation[s];
+    axis.step = attrs.kernel[s] == 1 ? 1 : attrs.dilation[s];  // a lone element has no next one
     axis.ranges.reserve(static_cast<size_t>(axis.out));
     for (int64_t o = 0; o < axis.out; ++o) {
       axis.ranges.push_back(RangeAt(o * attrs.stride[s] - attrs.padding[s], attrs.kernel[s],

@@ -51,7 +51,7 @@ double Dot(const Table& a, int64_t row, const Table& b, int64_t other) {
 
 void PutRow(Table* table, int64_t row, int64_t j, int64_t n, std::initializer_list<double> values) {
   int64_t k = 0;
-  for (double value : values) { (*table)(row, k++ * n + j) = value; }
+  for (double value : values) { (*table)(row, k++* n + j) = value; }
 }
 
 // ---- forward ------------------------------------------------------------------------------------
@@ -264,9 +264,8 @@ double Cost(const KernelCall& call) {
 #define ONEFLOW_REGISTER_LAYER(name, cell)                                                    \
   ONEFLOW_REGISTER_KERNEL(name##_layer,                                                       \
                           {#name "_layer.cpu.reference", &RunForward<cell>, nullptr, &Cost}); \
-  ONEFLOW_REGISTER_KERNEL(                                                                    \
-      name##_layer_backward,                                                                  \
-      {#name "_layer_backward.cpu.reference", &RunBackward<cell>, nullptr, &Cost})
+  ONEFLOW_REGISTER_KERNEL(name##_layer_backward, {#name "_layer_backward.cpu.reference",      \
+                                                  &RunBackward<cell>, nullptr, &Cost})
 
 ONEFLOW_REGISTER_LAYER(lstm, Cell::kLstm);
 ONEFLOW_REGISTER_LAYER(gru, Cell::kGru);

@@ -97,7 +97,8 @@ class Case {
     inputs.push_back(&y);
     if (kind_.saved > 0) { inputs.push_back(&saved); }
     const int64_t width = kind_.gates * n_;
-    std::vector<HostArray> blank = {HostArray(dtype_, {rows_, width}), HostArray(dtype_, h0.shape())};
+    std::vector<HostArray> blank = {HostArray(dtype_, {rows_, width}),
+                                    HostArray(dtype_, h0.shape())};
     if (kind_.has_cell) { blank.push_back(HostArray(dtype_, h0.shape())); }
     blank.push_back(HostArray(dtype_, {width, n_}));
     if (kind_.has_db) { blank.push_back(HostArray(dtype_, {width})); }
@@ -123,7 +124,7 @@ class Case {
 
 TEST(Rnn, AgreesWithReference) {
   Rng rng(1);
-  for (int trial = 0; trial < 200; ++trial) {
+  for (int trial = 0; trial < 80; ++trial) {
     for (const Kind& kind : kKinds) {
       Case(&rng, kind).Run(&rng);
       if (HasFatalFailure()) { return; }
@@ -133,7 +134,8 @@ TEST(Rnn, AgreesWithReference) {
 
 TEST(Rnn, TheComparisonSeesOneOtherWeight) {
   Rng rng(2);
-  const HostArray x = Random(&rng, DataType::kFloat, {6, 3}), h0(DataType::kFloat, {2, 4});
+  const HostArray x = Random(&rng, DataType::kFloat, {6, 3});
+  const HostArray h0 = Random(&rng, DataType::kFloat, {2, 4});
   const HostArray w_ih = Random(&rng, DataType::kFloat, {4, 3});
   const HostArray w_hh = Random(&rng, DataType::kFloat, {4, 4});
   HostArray changed(w_hh);

@@ -63,9 +63,9 @@ TEST(Softmax, TheComparisonSeesOneOtherElement) {
   LogSoftmaxAttrs attrs;
   attrs.dim = 1;
   const HostArray out(DataType::kFloat, {4, 5});
-  EXPECT_NE(AgainstReference({"softmax", {&x}, {out}, &attrs, ToleranceFor(DataType::kFloat)},
-                             &other),
-            "");
+  EXPECT_NE(
+      AgainstReference({"softmax", {&x}, {out}, &attrs, ToleranceFor(DataType::kFloat)}, &other),
+      "");
 }
 
 }  // namespace

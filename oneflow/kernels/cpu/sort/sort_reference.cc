@@ -109,25 +109,25 @@ Maybe<void> RunKth(const KernelCall& call) {
 
 Maybe<void> RunMode(const KernelCall& call) {
   int64_t output = 0;
-  ForEachList(
-      call.inputs[0], call.GetAttrs<SelectAttrs>().dim, [&](Elements& elements, const Dims&) {
-        Sort(&elements, false);
-        size_t best = 0;
-        size_t longest = 0;
-        size_t length = 0;
-        for (size_t i = 0; i < elements.size(); ++i) {
-          const bool same = i > 0 && Equal(elements[i].value, elements[i - 1].value);
-          length = same ? length + 1 : 1;
-          const bool last =
-              i + 1 == elements.size() || !Equal(elements[i].value, elements[i + 1].value);
-          if (last && length > longest) {
-            longest = length;
-            best = i;
-          }
-        }
-        StoreBoth(call, output, output, elements[best]);
-        ++output;
-      });
+  ForEachList(call.inputs[0], call.GetAttrs<SelectAttrs>().dim,
+              [&](Elements& elements, const Dims&) {
+                Sort(&elements, false);
+                size_t best = 0;
+                size_t longest = 0;
+                size_t length = 0;
+                for (size_t i = 0; i < elements.size(); ++i) {
+                  const bool same = i > 0 && Equal(elements[i].value, elements[i - 1].value);
+                  length = same ? length + 1 : 1;
+                  const bool last =
+                      i + 1 == elements.size() || !Equal(elements[i].value, elements[i + 1].value);
+                  if (last && length > longest) {
+                    longest = length;
+                    best = i;
+                  }
+                }
+                StoreBoth(call, output, output, elements[best]);
+                ++output;
+              });
   return Ok();
 }
 
