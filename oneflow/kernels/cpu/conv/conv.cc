@@ -59,8 +59,9 @@ const char* Accept(const KernelCall& call) {
   const char* refusal = AcceptOneFloatingDtype(call);
   if (refusal != nullptr) { return refusal; }
   if (call.outputs[0].dtype == DataType::kDouble) { return "dtype is float64"; }
-  const double flops = GeometryOf(kind, call).Flops();
-  return flops < kMinOnednnFlops ? "too small" : nullptr;
+  const ConvGeometry geometry = GeometryOf(kind, call);
+  if (!geometry.Has31Bits()) { return "too large"; }
+  return geometry.Flops() < kMinOnednnFlops ? "too small" : nullptr;
 }
 
 template <ConvKind kind>

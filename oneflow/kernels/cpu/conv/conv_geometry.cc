@@ -1,5 +1,7 @@
 #include "oneflow/kernels/cpu/conv/conv_geometry.h"
 
+#include <algorithm>
+
 namespace oneflow {
 namespace cpu {
 
@@ -42,6 +44,16 @@ bool ConvGeometry::IsPointwise() const {
   return true;
 }
 
+bool ConvGeometry::Has31Bits() const {
+  constexpr int64_t kMost = INT32_MAX;
+  int64_t most = std::max({batch, in_channels, out_channels});
+  for (int d = 0; d < 3; ++d) {
+    most = std::max({most, in[d], out[d], kernel[d], stride[d], padding[d], dilation[d]});
+    most = std::max(most, in[d] + 2 * padding[d]);
+  }
+  return most <= kMost;
+}
+
 ConvGeometry GeometryOf(ConvKind kind, const KernelCall& call) {
   const ConvOperands at = OperandsOf(kind, call);
   const auto& attrs = call.GetAttrs<ConvAttrs>();
@@ -58,9 +70,11 @@ ConvGeometry GeometryOf(ConvKind kind, const KernelCall& call) {
     g.in[d] = real ? at.src->shape[s + 2] : 1;
     g.out[d] = real ? at.dst->shape[s + 2] : 1;
     g.kernel[d] = real ? at.weight->shape[s + 2] : 1;
-    g.stride[d] = real ? attrs.stride[s] : 1;
     g.padding[d] = real ? attrs.padding[s] : 0;
-    g.dilation[d] = real ? attrs.dilation[s] : 1;
+    // Numbers that mean nothing are small: strides beyond a single window, dilations of one element.
+    const int64_t beyond = g.in[d] + g.padding[d] + 1;
+    g.stride[d] = !real ? 1 : g.out[d] == 1 ? std::min(attrs.stride[s], beyond) : attrs.stride[s];
+    g.dilation[d] = real && g.kernel[d] > 1 ? attrs.dilation[s] : 1;
   }
   return g;
 }

@@ -45,6 +45,8 @@ struct ConvGeometry {
   double Flops() const;
   // A kernel of one pixel without padding.
   bool IsPointwise() const;
+  // Each size and number: what oneDNN's generated code can count.
+  bool Has31Bits() const;
   bool HasUnitStride() const { return stride[0] == 1 && stride[1] == 1 && stride[2] == 1; }
 };
 ConvGeometry GeometryOf(ConvKind kind, const KernelCall& call);
