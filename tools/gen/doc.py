@@ -224,9 +224,9 @@ def _tuple_classes(rows: list[Row]) -> list[str]:
     """The types of results with names."""
     lines = []
     for fields in sorted({row.signature.result_names for row in rows if row.places} - {()}):
-        lines += ["", f"class {_tuple_class(fields)}(NamedTuple):"]
-        lines += [f"    {field}: Tensor" for field in fields]
-    return [*lines, ""] if lines else []
+        lines += [f"class {_tuple_class(fields)}(NamedTuple):"]
+        lines += [*[f"    {field}: Tensor" for field in fields], ""]
+    return lines
 
 
 def _stub_params(params: list[Param], place: str, varargs: bool) -> list[str]:
