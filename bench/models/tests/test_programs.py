@@ -1,0 +1,51 @@
+"""The measured programs print what the harness reads."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench.harness.launch import read_metrics
+from bench.models import first_steps_main, step_main
+from bench.models.cases import parse
+from bench.models.tests import record
+
+CASES = ["resnet-tiny:b4:fp32:train", "bert-tiny:b2:s16:fp32:train"]
+
+
+@pytest.mark.parametrize("setting", ["eager", "graph"])
+def test_steps_are_timed(setting: str, capsys: pytest.CaptureFixture[str]) -> None:
+    step_main.main(["oneflow", setting, *CASES, "--least", "2", "--seconds", "0"])
+    metrics = read_metrics(capsys.readouterr().out)
+    assert isinstance(metrics, dict) and set(metrics) == set(CASES)
+    first = record.recorded()["first_steps"]
+    for case, line in metrics.items():
+        assert len(line["samples"]) == 2 and line["peak_allocator_bytes"] > 100_000
+        # Dropout moves the loss of the text a little.
+        assert line["check"]["first"] == pytest.approx(first[case]["losses"][0], rel=2e-2)
+
+
+def test_records_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    first_steps_main.main(["oneflow", "graph", CASES[1]])
+    line = json.loads(capsys.readouterr().out)
+    assert line["case"] == CASES[1]
+    assert line["record"]["flops"] == record.recorded()["first_steps"][CASES[1]]["flops"]
+
+
+def test_peaks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    first_steps_main.main(["oneflow", "eager", *CASES, "--peak"])
+    lines = [json.loads(text) for text in capsys.readouterr().out.splitlines()]
+    assert [line["case"] for line in lines] == CASES
+    # At least the weights, their gradients and moments; far less than a gigabyte.
+    assert all(500_000 < line["peak"] < 1e8 and line["seconds"] > 0 for line in lines)
+
+
+def test_bad_words_end_the_program(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["oneflow", "eager", "resnet50:b0:fp32:train"], ["keras", "eager", CASES[0]]):
+        with pytest.raises(SystemExit):
+            step_main.main(words)
+    with pytest.raises(ValueError, match="expects a setting"):
+        step_main.main(["oneflow", "fast", CASES[0]])
+    assert parse(CASES[0]).trains
+    assert "usage" in capsys.readouterr().err
