@@ -52,48 +52,19 @@ def make(library: Any, config: Config) -> Any:
         asked for, follows (n,), all int64. Out: the loss, the mean over the labelled positions plus
         the mean over the pairs.
     """
-    nn = library.nn
-    layer, embeddings = _layer(library, config), _embeddings(library, config)
-
-    class Transform(nn.Module):  # type: ignore[name-defined]
-        """Before the decoder."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.dense = nn.Linear(config.width, config.width)
-            self.LayerNorm = nn.LayerNorm(config.width, eps=1e-12)
-            self.gelu = nn.GELU()
-
-        def forward(self, x: Any) -> Any:
-            return self.LayerNorm(self.gelu(self.dense(x)))
-
-    class Bert(nn.Module):  # type: ignore[name-defined]
-        """Embeddings, encoder, and the pooled first place."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.embeddings = embeddings()
-            self.encoder = nn.Module()
-            self.encoder.layer = nn.ModuleList([layer() for _ in range(config.layers)])
-            self.pooler = nn.Module()
-            self.pooler.dense = nn.Linear(config.width, config.width)
-
-        def forward(self, words: Any, kinds: Any) -> Any:
-            x = self.embeddings(words, kinds)
-            for one in self.encoder.layer:
-                x = one(x)
-            return x, library.tanh(self.pooler.dense(x[:, 0]))
+    nn, encoder = library.nn, _encoder(library, config)
+    transform = _transform(library, config)
 
     class PreTraining(nn.Module):  # type: ignore[name-defined]
         """The model with its heads and the sum of their losses."""
 
         def __init__(self) -> None:
             super().__init__()
-            self.bert = Bert()
+            self.bert = encoder()
             self.cls = nn.Module()
             self.cls.predictions = nn.Module()
             self.cls.predictions.bias = nn.Parameter(library.zeros(config.words))
-            self.cls.predictions.transform = Transform()
+            self.cls.predictions.transform = transform()
             self.cls.seq_relationship = nn.Linear(config.width, 2)
 
         def scores(self, words: Any, kinds: Any) -> Any:
@@ -112,6 +83,48 @@ def make(library: Any, config: Config) -> Any:
             return masked + loss_of(related, follows)
 
     return PreTraining()
+
+
+def _transform(library: Any, config: Config) -> Any:
+    nn = library.nn
+
+    class Transform(nn.Module):  # type: ignore[name-defined]
+        """Before the decoder."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = nn.Linear(config.width, config.width)
+            self.LayerNorm = nn.LayerNorm(config.width, eps=1e-12)
+            self.gelu = nn.GELU()
+
+        def forward(self, x: Any) -> Any:
+            return self.LayerNorm(self.gelu(self.dense(x)))
+
+    return Transform
+
+
+def _encoder(library: Any, config: Config) -> Any:
+    nn = library.nn
+    layer, embeddings = _layer(library, config), _embeddings(library, config)
+
+    class Bert(nn.Module):  # type: ignore[name-defined]
+        """Embeddings, encoder, and the pooled first place."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.embeddings = embeddings()
+            self.encoder = nn.Module()
+            self.encoder.layer = nn.ModuleList([layer() for _ in range(config.layers)])
+            self.pooler = nn.Module()
+            self.pooler.dense = nn.Linear(config.width, config.width)
+
+        def forward(self, words: Any, kinds: Any) -> Any:
+            x = self.embeddings(words, kinds)
+            for one in self.encoder.layer:
+                x = one(x)
+            return x, library.tanh(self.pooler.dense(x[:, 0]))
+
+    return Bert
 
 
 def _embeddings(library: Any, config: Config) -> Any:
