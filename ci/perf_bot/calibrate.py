@@ -1,6 +1,6 @@
 """How often the bot is wrong on this machine: `tools/bazel run //ci/perf_bot:calibrate`.
 
-It runs the bot's whole way (rounds, looks, decision, result) on a case of 40 ms, many times: a
+It runs the bot's whole way (rounds, looks, decision, result) on a case of 30 ms, many times: a
 commit against itself, and against heads that are slower by a known amount, in random order. Each
 comparison is a line of `comparisons.jsonl` in the folder; a run goes on where the one before it
 stopped, so that a long calibration can be spread over quiet quarters of an hour. `--load` does the
@@ -29,13 +29,14 @@ from bench.harness import host
 from bench.harness.plan import Plan, Program, Row, standard_versus
 from bench.harness.result import user_path
 from ci.perf_bot import calibration, decide, guard, measure
-from ci.perf_bot.cases import Case
+from ci.perf_bot.cases import TOLERANCES, Case
 from ci.perf_bot.schema import BASE, BASE_AGAIN, FIGURES, HEAD, TIME
 
 Json = dict[str, Any]
 
 NAME = "comparisons.jsonl"
 CASE = Case("spin", "a loop of integer arithmetic", "spin", "spin", "step_time", backward=False)
+_SEED = 7  # of the order of comparisons
 _SCRIPT = Path(__file__).absolute().with_name("spin.py")
 
 
@@ -75,16 +76,18 @@ def make_plan(factor: float, seed: int) -> Plan:
     return Plan([program], versus, replace(decide.POLICY, seed=seed))
 
 
-def compare_once(kind: Kind, index: int, **machine: Any) -> Json:
+def compare_once(kind: Kind, index: int, tolerance: float, **machine: Any) -> Json:
     """One comparison, as the bot makes it; a line of the file.
 
     Args:
         kind, index: which one; the same ones draw the same order of rounds.
+        tolerance: of the time.
         **machine: fields of the Session in place of the real machine's: launcher, clock, moment.
     """
     seed = zlib.crc32(f"{kind.name}/{index}".encode())
     plan = make_plan(kind.factor, seed)
-    session = measure.Session([CASE], plan.policy, **machine)
+    tolerances = measure.tolerances_of(tolerance)
+    session = measure.Session([CASE], plan.policy, tolerances=tolerances, **machine)
     collector = session.collect(plan)
     evidence = session.evidence(collector)
     row = decide.make_rows(evidence, {CASE.name: ""})[0]
@@ -96,6 +99,7 @@ def compare_once(kind: Kind, index: int, **machine: Any) -> Json:
         "index": index,
         "verdicts": {name: f["gate"]["verdict"] for name, f in figures.items()},
         "controls": {name: f["control"]["verdict"] for name, f in figures.items()},
+        "tolerance": tolerance,
         "ratio": figures[TIME]["gate"]["ratio"],
         "pairs": figures[TIME]["gate"]["pairs"],
         "spread": {name: f["gate"]["spread"] for name, f in figures.items()},
@@ -130,14 +134,16 @@ def burner(wanted: bool) -> Iterator[None]:
         process.wait()
 
 
-def collect(folder: Path, minutes: float, load: bool, seed: int) -> int:
+def collect(folder: Path, minutes: float, load: bool, tolerance: float) -> int:
     """Makes comparisons for so long, each written as it is made; how many are still to be made."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
     done = calibration.read(path)
     # Without what was cut off at its end.
     path.write_text("".join(_text(line) for line in done), encoding="utf-8")
-    left = todo(done, load, seed)
+    if {line["tolerance"] for line in done} - {tolerance}:
+        raise ValueError(f"[tolerance] expects the one that {path} began with")
+    left = todo(done, load, _SEED)
     end = time.monotonic() + 60.0 * minutes
     with burner(load), open(path, "a", encoding="utf-8") as file:
         while left and time.monotonic() < end:
@@ -145,7 +151,7 @@ def collect(folder: Path, minutes: float, load: bool, seed: int) -> int:
             if not load and guard.wait_until_quiet(end - time.monotonic(), 0.5) is not None:
                 break
             kind, index = left.pop(0)
-            line = compare_once(kind, index)
+            line = compare_once(kind, index, tolerance)
             file.write(_text(line))
             file.flush()
             print(f"{kind.name} {index}: {line['verdicts']}, {line['seconds']} s", file=sys.stderr)
@@ -161,6 +167,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--out", type=user_path, default=user_path("perf-calibration"))
     parser.add_argument("--minutes", type=float, default=5.0, help="of this run")
+    parser.add_argument("--tolerance", type=float, default=TOLERANCES[TIME], help="of times")
     parser.add_argument("--load", action="store_true", help="beside a process that burns a core")
     parser.add_argument("--report", action="store_true", help="print the report of what is there")
     args = parser.parse_args(argv)
@@ -171,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             lines = calibration.read(args.out / NAME)
             sys.stdout.write(calibration.report(lines, {k.name: k for k in KINDS}))
             return 0
-        left = collect(args.out, args.minutes, args.load, seed=7)
+        left = collect(args.out, args.minutes, args.load, args.tolerance)
     except (OSError, ValueError) as error:
         print(f"calibrate: {error}", file=sys.stderr)
         return 2

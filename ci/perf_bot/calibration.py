@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any, Protocol
 
 from ci.perf_bot import budget, decide
-from ci.perf_bot.cases import TOLERANCES
 from ci.perf_bot.schema import (
     FASTER,
     FIGURES,
@@ -161,7 +160,7 @@ def _promises(lines: Sequence[Json], kinds: Mapping[str, KindLike], noise: Seque
             decide.POLICY,
             schedule,
             size,
-            math.log1p(TOLERANCES[TIME]),
+            math.log1p(mine[0]["tolerance"]),
             DRAWS,
         ).slower
         chance = 1.0 - at_least(found + 1, len(mine), promised)
@@ -180,7 +179,8 @@ def _noise(lines: Sequence[Json], kinds: Mapping[str, KindLike], noise: Sequence
     off = ", ".join(f"{100.0 * x:.2f} %" for x in places)
     seconds = sum(line["seconds"] for line in lines)
     return (
-        f"Spread of a pair's log ratio (median over comparisons): {shown}. Pairs of the control "
+        f"Tolerance of the time: {100.0 * lines[0]['tolerance']:g} %. Spread of a pair's log ratio "
+        f"(median over comparisons): {shown}. Pairs of the control "
         f"are off by {off} (median, 90th, 99th percentile; {len(noise)} pairs). Measured for "
         f"{seconds / 60.0:.0f} min; {sum(line['failures'] for line in lines)} processes failed.\n"
     )

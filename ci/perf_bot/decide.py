@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.harness.sequential import Schedule
@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 GATE, CONTROL, INFO = "gate", "control", "pytorch"
 SIDES = {GATE: (HEAD, BASE), CONTROL: (BASE_AGAIN, BASE), INFO: (HEAD, PYTORCH)}
-POLICY = Policy(family_rate=0.002, control_rate=0.01, looks=3, growth=1.6, resamples=2000)
+POLICY = Policy(family_rate=0.002, control_rate=0.01, looks=3, growth=1.6, resamples=1000)
 # Spread of normal data over its interquartile range.
 _SIGMA_OF_IQR = 1.0 / 1.3489795
 
@@ -56,6 +56,7 @@ class Evidence:
         policy: rates and looks.
         schedule: the looks.
         usable: cores that measured processes could use.
+        tolerances: relative difference that nobody minds, for each figure.
     """
 
     cases: Sequence[Case]
@@ -64,6 +65,7 @@ class Evidence:
     policy: Policy
     schedule: Schedule
     usable: int
+    tolerances: Mapping[str, float] = field(default_factory=lambda: TOLERANCES)
 
     @property
     def comparisons(self) -> int:
@@ -98,7 +100,7 @@ def judge_role(evidence: Evidence, role: str) -> dict[str, Comparison]:
                 name = f"{case.name}:{figure}"
                 seed = (policy.seed, zlib.crc32(f"{name}:{role}".encode()))
                 found[name] = compare(values, policy, evidence.schedule, seed)
-                limits[name] = math.log1p(TOLERANCES[figure])
+                limits[name] = math.log1p(evidence.tolerances[figure])
     return judge(found, rate, limits, planned=evidence.comparisons)
 
 
@@ -170,7 +172,7 @@ def _figure(evidence: Evidence, decision: Decision, case: Case, figure: str) -> 
     costs = {v: evidence.costs(case, figure, v) for v in VARIANTS}
     return {
         "unit": UNITS[figure],
-        "tolerance": TOLERANCES[figure],
+        "tolerance": evidence.tolerances[figure],
         "variants": {v: extract.summary(found) for v, found in costs.items()},
         GATE: _comparison(evidence, decision, case, figure, GATE),
         CONTROL: _comparison(evidence, decision, case, figure, CONTROL),

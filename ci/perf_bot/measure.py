@@ -28,8 +28,8 @@ from bench.harness.runner import Collector
 from bench.harness.sequential import Schedule, make_schedule
 from bench.harness.verdict import Policy
 from ci.perf_bot import budget, builds, decide, guard, record
-from ci.perf_bot.cases import Case, Catalogue, harness_program
-from ci.perf_bot.schema import BASE, BASE_AGAIN, HEAD, PYTORCH
+from ci.perf_bot.cases import TOLERANCES, Case, Catalogue, harness_program
+from ci.perf_bot.schema import BASE, BASE_AGAIN, HEAD, PYTORCH, TIME
 
 Json = dict[str, Any]
 Say = Callable[[str], None]
@@ -63,6 +63,7 @@ class Session:
         cases: what is measured; those dropped for the budget leave it.
         policy: rates and looks.
         budget_s: seconds for all rounds; None for no limit.
+        tolerances: relative difference that nobody minds, for each figure.
         launcher: runs a process; tests replace it.
         say: takes lines of progress.
         clock: seconds; tests replace it.
@@ -74,6 +75,7 @@ class Session:
     budget_s: float | None = None
     launcher: guard.Launch = launch.launch
     say: Say = lambda line: None
+    tolerances: Mapping[str, float] = field(default_factory=lambda: TOLERANCES)
     clock: Callable[[], float] = time.monotonic
     moment: Callable[[], guard.Moment | None] = guard.moment
     schedule: Schedule = Schedule((1,), (1.0,))
@@ -161,6 +163,7 @@ class Session:
             self.policy,
             self.schedule,
             len(host.usable_cpus()),
+            self.tolerances,
         )
 
 
@@ -227,7 +230,9 @@ def repeats(args: argparse.Namespace, base: str, head: str, cases: Sequence[Case
     """The commands that repeat each row, and the one that repeats all ("")."""
     words = ["tools/bazel", "run", "//ci/perf_bot", "--", "measure"]
     words += ["--base", base[:12], "--head", head[:12]]
-    options = ((name, getattr(args, name)) for name in ("threads", "cpus", "seed", "budget"))
+    options = (
+        (name, getattr(args, name)) for name in ("threads", "cpus", "seed", "budget", "tolerance")
+    )
     for name, value in options:
         words += [f"--{name}", f"{value:g}" if isinstance(value, float) else str(value)] * (
             value is not None
@@ -293,7 +298,7 @@ def run(
     threads = args.threads or len(host.usable_cpus())
     policy = replace(decide.POLICY, seed=decide.POLICY.seed if args.seed is None else args.seed)
     budget_s = args.budget * 60.0 if args.budget is not None else None
-    session = Session(cases, policy, budget_s, launcher, say)
+    session = Session(cases, policy, budget_s, launcher, say, tolerances_of(args.tolerance))
     started, begin = time.time(), time.monotonic()
     args.out.mkdir(parents=True, exist_ok=True)
     builder = builds.Builder(repository, args.work, args.bazel_flag, args.build_timeout * 60.0)
@@ -338,6 +343,7 @@ def record_of(session: Session, collector: Collector | None) -> Json:
     return {
         "cases": [case.to_json() for case in session.cases] if collector else [],
         "policy": asdict(session.policy),
+        "tolerances": dict(session.tolerances),
         "schedule": asdict(schedule),
         "rounds": collector.rounds if collector else [],
         "failures": collector.failures if collector else [],
@@ -370,6 +376,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=user_path, default=user_path("perf-results"))
     parser.add_argument("--case", action="append", default=[], help="a case; may be repeated")
     parser.add_argument("--budget", type=_minutes, metavar="MINUTES", help="for all rounds")
+    parser.add_argument(
+        "--tolerance", type=_share, help="relative difference of times that is the same: 0.01"
+    )
     parser.add_argument("--threads", type=int, help="default: one for each usable core")
     parser.add_argument("--cpus", help="cores to run on, such as 0,1; default: all usable ones")
     parser.add_argument("--seed", type=int, help="of the order of rounds")
@@ -386,6 +395,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def workspace() -> Path:
     """The checkout that `bazel run` was called in, else the current folder."""
     return Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
+
+
+def tolerances_of(time_tolerance: float | None) -> dict[str, float]:
+    """The tolerances, the time's replaced if one is given."""
+    return TOLERANCES | ({TIME: time_tolerance} if time_tolerance is not None else {})
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < 1.0:
+        raise argparse.ArgumentTypeError(f"expects a share between 0 and 1, got {text}")
+    return value
 
 
 def _minutes(text: str) -> float:

@@ -40,6 +40,7 @@ def evidence_of(record: Mapping[str, Any]) -> decide.Evidence:
         policy=Policy(**record["policy"]),
         schedule=Schedule(tuple(schedule["pairs"]), tuple(schedule["weights"])),
         usable=record["host"]["usable"],
+        tolerances=record["tolerances"],
     )
 
 

@@ -26,6 +26,7 @@ def line(kind: str, index: int, verdict: str = "same", foreign: float = 0.01) ->
         "verdicts": {"time": verdict, "memory": "same", "first": "inconclusive"},
         "controls": dict.fromkeys(FIGURES, "same"),
         "ratio": BY_NAME[kind].factor,
+        "tolerance": 0.01,
         "pairs": 14,
         "spread": dict.fromkeys(FIGURES, 0.005),
         "noise": [0.005 * math.sin(7.0 * index + k) for k in range(14)],
@@ -62,7 +63,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(
 ) -> None:
     made: list[tuple[str, int]] = []
 
-    def compare_once(kind: Kind, index: int) -> Json:
+    def compare_once(kind: Kind, index: int, tolerance: float) -> Json:
         if len(made) % 4 == 3:
             made.append(("", 0))
             raise KeyboardInterrupt
@@ -81,6 +82,8 @@ def test_a_run_goes_on_where_the_last_one_stopped(
     assert calibrate.main(["--out", str(tmp_path)]) == 0
     lines = calibration.read(tmp_path / calibrate.NAME)
     assert sorted(item["index"] for item in lines) == list(range(5))
+    # Comparisons under another rule are no part of the same calibration.
+    assert calibrate.main(["--out", str(tmp_path), "--tolerance", "0.02"]) == 2
 
 
 def test_the_report_counts_and_compares_with_the_promise(
@@ -105,12 +108,13 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert "comparisons.jsonl:1" in capsys.readouterr().err
 
 
-def test_a_real_comparison_of_a_head_twice_as_slow() -> None:
+def test_a_real_comparison_of_a_head_four_times_as_slow() -> None:
     """On whatever machine this is: slower, or the machine is busy; never the same."""
-    kind = Kind("twice", 2.0, False, 1)
-    found = calibrate.compare_once(kind, 1)
-    assert (found["kind"], found["index"], found["failures"]) == ("twice", 1, 0)
-    assert found["ratio"] == pytest.approx(2.0, rel=0.25)
+    kind = Kind("four", 4.0, False, 1)
+    found = calibrate.compare_once(kind, 1, 0.01)
+    assert (found["kind"], found["index"], found["failures"]) == ("four", 1, 0)
+    # Beside others, a step may wait for its core longer than it runs.
+    assert 1.5 < found["ratio"] < 11.0
     assert found["verdicts"]["time"] in ("slower", "host invalid")
     assert len(found["noise"]) >= 14
     json.dumps(found, allow_nan=False)

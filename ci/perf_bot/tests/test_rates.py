@@ -67,6 +67,7 @@ def compared(name: str, count: int) -> list[Json]:
             calibrate.compare_once(
                 KINDS[name],
                 index,
+                TOLERANCES[TIME],
                 launcher=machine.launcher,
                 clock=machine.clock,
                 moment=machine.moment,
