@@ -73,6 +73,7 @@ class Measured:
         words: further arguments.
         torch_words: the same for PyTorch; None when they are the same, or PyTorch cannot run it.
         expected: for each metric, the answer that its check must hold.
+        rtol: how far a number of a check may differ, relative.
         timeout_s: after which a process counts as hung.
         prepare: called once with the run's folder; returns the last arguments, such as the path of
             a data file that it wrote, and the expected answers that go with it.
@@ -83,6 +84,7 @@ class Measured:
     words: tuple[str, ...] = ()
     torch_words: tuple[str, ...] | None = None
     expected: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    rtol: float = 1e-4
     timeout_s: float = 300.0
     prepare: Callable[[Path], tuple[tuple[str, ...], Mapping[str, Mapping[str, Any]]]] | None = None
     torch: bool = True
@@ -147,4 +149,5 @@ def harness_program(
         env,
         timeout_s=measured.timeout_s,
         expected=expected,
+        rtol=measured.rtol,
     )
