@@ -11,6 +11,7 @@ from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from ci.perf_bot import extract
 from ci.perf_bot.cases import Case, case_from_json
@@ -62,7 +63,7 @@ def ratios(rows: Sequence[Json]) -> Figure:
     axes = figure.add_subplot()
     for place, (_, _, item) in enumerate(reversed(shown)):
         gate, tolerance = item["gate"], 100.0 * item["tolerance"]
-        axes.plot([-tolerance, tolerance], [place, place], color="#e4e4e4", linewidth=9.0, zorder=0)
+        axes.barh(place, 2.0 * tolerance, 0.5, -tolerance, color="#e4e4e4", zorder=0)
         if gate["ratio"] is None:
             continue
         ends = [gate[name] or gate["ratio"] for name in ("ratio_low", "ratio_high")]
@@ -96,6 +97,10 @@ def rounds(case: Case, collected: Sequence[Json]) -> Figure:
     axes.set_title(case.title)
     axes.set_xlabel("round")
     axes.set_ylabel("ms for a step")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     if axes.lines:
         axes.legend(frameon=False, fontsize=8.0)
     return figure
