@@ -200,7 +200,10 @@ def _report(
     verdict = verdict_of(result)
     text = armour(render(dict(result), entries), [f"{origin.address}/"])
     run_link = f"[the run]({origin.link})" if origin.link else "the run"
-    everything = f"All figures, as JSON and CSV, with plots: artifacts of {run_link}."
+    everything = (
+        f"All figures, as JSON and CSV, with plots: artifacts of {run_link}. The commands that "
+        f"repeat a row need the commit: `git fetch {origin.address} pull/{pull}/head`."
+    )
     return Report(
         pull=pull,
         commit=origin.commit,

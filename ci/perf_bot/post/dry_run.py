@@ -45,4 +45,4 @@ class DryRun:
 
     def status(self, commit: str, state: str, description: str, link: str) -> None:
         """Tells."""
-        self._tell(f"would set the status of {commit} to {state}: {description} ({link})")
+        self._tell(f"would set the status of {commit} to {state}: {description} {link}".rstrip())

@@ -17,13 +17,14 @@ T = TypeVar("T")
 FIRST_WAIT_LIMITED = 60.0  # seconds
 FIRST_WAIT_FAILED = 1.0
 MOST_TRIES = 8
+LONGEST = 3700.0  # GitHub counts calls by the hour
 
 
 class Patience:
     """Waits, up to a number of seconds over all calls of one posting."""
 
     def __init__(
-        self, clock: Clock, seconds: float = 1800.0, log: Callable[[str], None] = lambda line: None
+        self, clock: Clock, seconds: float = LONGEST, log: Callable[[str], None] = lambda line: None
     ) -> None:
         self._clock = clock
         self._left = seconds

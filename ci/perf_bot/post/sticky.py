@@ -12,6 +12,7 @@ status.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +20,7 @@ from functools import partial
 from ci.perf_bot.post import marker
 from ci.perf_bot.post.api import (
     LONGEST_BODY,
+    ApiError,
     Comment,
     GitHub,
     Gone,
@@ -76,22 +78,30 @@ class Poster:
     def post(self, report: Report) -> None:
         """The comment, the label, and the commit status.
 
-        A comment of a later run stays as it is, and so does the label.
+        A comment of a later run stays as it is, and so does the label. Where comments are refused,
+        as in a conversation that was locked, the status is set all the same.
 
         Raises:
             ApiError: a call was refused, or failed for longer than patience lasts.
         """
+        status = partial(
+            self._github.status, report.commit, report.state, report.description, report.link
+        )
+        try:
+            self._comment_for_good(report)
+        except (Gone, Refused, TooLong):
+            with contextlib.suppress(ApiError):
+                self._patience.call(status)
+            raise
+        self._patience.call(status)
+
+    def _comment_for_good(self, report: Report) -> None:
         restarts = 0
         while not self._comment(report):
             restarts += 1
             if restarts > _MOST_RESTARTS:
                 raise Refused(f"the comment vanished {restarts} times while it was written")
             self._log("the comment vanished while it was written: starting again")
-        self._patience.call(
-            lambda: self._github.status(
-                report.commit, report.state, report.description, report.link
-            )
-        )
 
     def _comment(self, report: Report) -> bool:
         """Label and comment; False if the comment was deleted meanwhile."""

@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from ci.perf_bot.post import marker
+from ci.perf_bot.post.api import Refused
 from ci.perf_bot.post.sticky import LABEL
 from ci.perf_bot.post.testing.fake_github import BOT, EVE, Answer, Fault
 from ci.perf_bot.post.testing.world import COMMIT, World, report
@@ -194,6 +195,19 @@ def over_long(world: World) -> None:
         assert len(one_comment(world)) <= longest
 
 
+def locked(world: World) -> None:
+    """Where no comment is taken, the status is set all the same, and the error is told."""
+    locked = {"message": "Unable to create comment because issue is locked."}
+    world.fake.faults.append(Fault("^POST .*comments", Answer(403, locked)))
+    try:
+        world.post(report(1))
+    except Refused as error:
+        assert "locked" in str(error)
+    else:
+        raise AssertionError("a refusal was not told")
+    assert [status["state"] for status in world.fake.statuses] == ["success"]
+
+
 def deleted_meanwhile(world: World) -> None:
     """A comment that is deleted between the list and the edit is created anew."""
     world.post(report(1))
@@ -217,5 +231,6 @@ ALL = (
     labelled,
     overtaken,
     over_long,
+    locked,
     deleted_meanwhile,
 )

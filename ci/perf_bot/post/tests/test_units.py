@@ -7,7 +7,7 @@ import pytest
 from ci.perf_bot.post import marker
 from ci.perf_bot.post.api import ApiError, Comment, Limited, Refused, Unsure
 from ci.perf_bot.post.marker import PREFIX, UNKNOWN, State
-from ci.perf_bot.post.patience import MOST_TRIES, Patience
+from ci.perf_bot.post.patience import LONGEST, MOST_TRIES, Patience
 from ci.perf_bot.post.testing import sample
 from ci.perf_bot.post.testing.fake_clock import FakeClock
 from ci.perf_bot.post.verdict import short, verdict_of
@@ -60,7 +60,7 @@ def test_which_run_is_newer(one: tuple[int, int], other: tuple[int, int], newer:
     assert State(*one, "", False).is_newer_than(State(*other, "", False)) == newer
 
 
-def waits_of(error: ApiError, seconds: float = 1800.0) -> list[float]:
+def waits_of(error: ApiError, seconds: float = LONGEST) -> list[float]:
     """How patience waits for a call that always fails alike, before it gives up."""
     clock = FakeClock()
 
@@ -77,9 +77,10 @@ def waits_of(error: ApiError, seconds: float = 1800.0) -> list[float]:
     [
         (Refused("x"), []),
         (Unsure("x"), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]),
-        (Limited("x", None), [60.0, 120.0, 240.0, 480.0]),
-        (Limited("x", 500.0), [500.0, 500.0, 500.0]),
-        (Limited("x", 1801.0), []),
+        (Limited("x", None), [60.0, 120.0, 240.0, 480.0, 960.0]),
+        (Limited("x", 900.0), [900.0, 900.0, 900.0, 900.0]),
+        (Limited("x", 3600.0), [3600.0]),
+        (Limited("x", 3701.0), []),
         (Limited("x", 0.0), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]),
         (Unsure("x", 30.0), [30.0, 30.0, 30.0, 30.0, 30.0, 32.0, 64.0]),
     ],
