@@ -22,6 +22,7 @@ from bench.models.rounds import FIRST_STEPS, Say, Variant
 
 # Batch norm over one picture of 7 x 7 amplifies rounding most; text costs most time.
 CHECK_BATCH = {"resnet50": 4, "bert-base": 2}
+CHECK_SEQUENCE = 128
 TIMEOUT_S = 900.0
 Json = dict[str, Any]
 Run = Callable[[Variant, Sequence[str], int], list[Json]]
@@ -77,7 +78,8 @@ def check_cases(cases: Sequence[Case]) -> list[Case]:
     found: dict[tuple[str, str, str], Case] = {}
     for case in cases:
         batch = min(case.batch, CHECK_BATCH.get(case.model, case.batch))
-        small = replace(case, batch=max(batch, 2 if case.model in RESNETS else 1))
+        batch = max(batch, 2 if case.model in RESNETS else 1)
+        small = replace(case, batch=batch, sequence=min(case.sequence, CHECK_SEQUENCE))
         found.setdefault((case.model, case.dtype, case.phase), small)
     return list(found.values())
 
