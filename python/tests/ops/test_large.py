@@ -38,6 +38,10 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x, y: flow.nn.functional.leaky_relu(y, 0.5), lambda x, y: np.where(y > 0, y, y / 2)
     ),
     "sigmoid": (lambda x, y: y.sigmoid(), lambda x, y: 1 / (1 + np.exp(-y))),
+    "stack": (lambda x, y: flow.stack((x, y), 1), lambda x, y: np.stack((x, y), 1)),
+    "stack of three": (
+        lambda x, y: flow.stack((x, y, x), 1), lambda x, y: np.stack((x, y, x), 1)
+    ),
     "full": (lambda x, y: flow.full((COUNT,), 2.5), lambda x, y: np.full(COUNT, 2.5, np.float32)),
     "zeros": (lambda x, y: flow.zeros(COUNT), lambda x, y: np.zeros(COUNT, np.float32)),
 }  # fmt: skip

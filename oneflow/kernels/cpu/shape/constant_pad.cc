@@ -53,70 +53,55 @@ struct Plan {
   int64_t inner = 1;
 };
 
-// Walks the rows of the result, and knows the operand's row that goes to each.
-class RowWalk {
- public:
-  RowWalk(const Plan& plan, int64_t row) : plan_(plan) {
-    for (int d = plan.last - 1; d >= 0; --d) {
-      index_[d] = row % plan.out.shape[d];
-      row /= plan.out.shape[d];
-    }
-    Find();
-  }
-
-  // -1 where all is border.
-  int64_t source() const { return source_; }
-
-  void Next() {
-    if (plan_.last == 0) { return; }  // there is one row only
-    int d = plan_.last - 1;
-    for (; d >= 0 && ++index_[d] == plan_.out.shape[d]; --d) { index_[d] = 0; }
-    const int inner = plan_.last - 1;
-    if (d == inner && source_ >= 0 &&
-        index_[d] - plan_.attrs.before.values[d] < plan_.in.shape[d]) {
-      ++source_;
-    } else {
-      Find();
-    }
-  }
-
- private:
-  void Find() {
-    source_ = 0;
-    for (int d = 0; d < plan_.last; ++d) {
-      const int64_t index = index_[d] - plan_.attrs.before.values[d];
-      if (index < 0 || index >= plan_.in.shape[d]) {
-        source_ = -1;
-        return;
-      }
-      source_ = source_ * plan_.in.shape[d] + index;
-    }
-  }
-
-  const Plan& plan_;
-  int64_t index_[kMaxDims] = {};
-  int64_t source_ = 0;
+// Rows of the result that are made alike: of rows of the operand that follow each other, or of none.
+struct RowRun {
+  int64_t source;  // the first of them; -1: all is border
+  int64_t rows;
 };
+
+RowRun FindRun(const Plan& plan, int64_t row) {
+  if (plan.last == 0) { return {0, 1}; }
+  const int inner = plan.last - 1;
+  const int64_t size = plan.in.shape[inner];
+  const int64_t index = row % plan.out.shape[inner] - plan.attrs.before.values[inner];
+  const int64_t rest = plan.out.shape[inner] - row % plan.out.shape[inner];
+  row /= plan.out.shape[inner];
+  int64_t source = 0;
+  int64_t step = size;
+  for (int d = inner - 1; d >= 0; --d) {
+    const int64_t at = row % plan.out.shape[d] - plan.attrs.before.values[d];
+    row /= plan.out.shape[d];
+    if (at < 0 || at >= plan.in.shape[d]) { return {-1, rest}; }
+    source += at * step;
+    step *= plan.in.shape[d];
+  }
+  if (index < 0) { return {-1, std::min(-index, rest)}; }
+  if (index >= size) { return {-1, rest}; }
+  return {source + index, std::min(size - index, rest)};
+}
 
 void PadRows(const Plan& plan, int threads) {
   const auto size = static_cast<int64_t>(SizeOf(plan.out.dtype));
   const ScalarBits value = ToScalarBits(plan.attrs.value, plan.out.dtype);
-  const auto pad = RowLoopsOf(size).pad;
+  const RowLoops& loops = RowLoopsOf(size);
   const int64_t length = plan.out.shape[plan.last] * plan.inner;
   const int64_t before = plan.attrs.before.values[plan.last] * plan.inner;
   const int64_t middle = plan.in.shape[plan.last] * plan.inner;
   const int64_t after = length - before - middle;
   const int64_t grain = std::max<int64_t>(1, StridedLoop::kGrain / length);
   ParallelFor(threads, plan.out.Count() / length, grain, [&](int64_t begin, int64_t end) {
-    RowWalk walk(plan, begin);
     char* to = plan.out.Data<char>() + begin * length * size;
-    for (int64_t row = begin; row < end; ++row, to += length * size, walk.Next()) {
-      if (walk.source() < 0 || middle == 0) {
-        pad(to, nullptr, value.bytes, length, 0, 0);
+    while (begin < end) {
+      const RowRun run = FindRun(plan, begin);
+      const int64_t rows = std::min(run.rows, end - begin);
+      if (run.source < 0 || middle == 0) {
+        loops.pad(to, nullptr, value.bytes, rows * length, 0, 0);
       } else {
-        pad(to, plan.in.Data<char>() + walk.source() * middle * size, value.bytes, before, middle,
-            after);
+        loops.pad_rows(to, plan.in.Data<char>() + run.source * middle * size, value.bytes, before,
+                       middle, after, rows);
       }
+      begin += rows;
+      to += rows * length * size;
     }
   });
 }

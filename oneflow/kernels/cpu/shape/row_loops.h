@@ -1,4 +1,4 @@
-// Rows of elements, copied with a border or turned round; by the size of an element.
+// Rows of elements, copied with a border, turned round or woven together; by the size of an element.
 //
 // Thread safety: constants.
 #ifndef ONEFLOW_KERNELS_CPU_SHAPE_ROW_LOOPS_H_
@@ -15,8 +15,13 @@ struct RowLoops {
   // `before` times the value, the n elements of `from`, `after` times the value.
   void (*pad)(void* to, const void* from, const void* value, int64_t before, int64_t n,
               int64_t after);
+  // `rows` such rows, one behind the other, of as many rows of `from`, that follow each other too.
+  void (*pad_rows)(void* to, const void* from, const void* value, int64_t before, int64_t n,
+                   int64_t after, int64_t rows);
   // The n elements of `from`, the last one first.
   void (*turn)(void* to, const void* from, int64_t n);
+  // to[count * i + k] = from[k][i] for i < n, k < count.
+  void (*weave)(void* to, const void* const* from, int64_t count, int64_t n);
 };
 
 // Of elements of 1, 2, 4 and 8 bytes.
