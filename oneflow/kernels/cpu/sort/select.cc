@@ -6,6 +6,7 @@
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_reduce.h"
 #include "oneflow/kernels/cpu/sort/radix_sort.h"
+#include "oneflow/kernels/cpu/sort/select_loops.h"
 #include "oneflow/kernels/cpu/sort/sort_keys.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -125,10 +126,42 @@ int64_t FewBest(const Source<Keys>& source, int64_t begin, int64_t end, int64_t 
   return count;
 }
 
-// The k first of elements [begin, end), at the start of `room`, in no order. Returns their number.
+// The most that SelectLoops chooses among.
+constexpr int64_t kQuickBest = 32;
+constexpr int64_t kQuickRoom = 2 * kQuickBest + 64;
+
+// Elements of dense float32 that hold the k first of [begin, end); returns their number. 0: too many to
+// be worth it, or not served.
+template <typename Keys, typename Keyed = typename Keys::Keyed>
+int64_t QuickCandidates(const Source<Keys>& source, int64_t begin, int64_t end, int64_t k,
+                        Keyed* room, int64_t size) {
+  if constexpr (std::is_same_v<Keys, FloatSortKeys>) {
+    const int64_t n = end - begin;
+    if (source.step != 1 || k > kQuickBest || n < 4 * kSelectLanes) { return 0; }
+    const SelectLoops& loops = GetSelectLoops();
+    const auto* x = reinterpret_cast<const float*>(source.x) + begin;
+    int64_t indices[kQuickRoom];
+    const int64_t most = std::min(size, kQuickRoom);
+    const bool greatest = source.flip != 0;
+    const float bound = loops.bound(x, n, k, greatest);
+    const int64_t found = loops.collect(x, n, bound, greatest, indices, most);
+    if (found > most) { return 0; }
+    for (int64_t i = 0; i < found; ++i) { room[i] = source.At(begin + indices[i]); }
+    return found;
+  }
+  return 0;
+}
+
+// The k first of elements [begin, end), at the start of `room`, in order if k <= kFewBest. Returns
+// their number.
 template <typename Keys, typename Keyed = typename Keys::Keyed>
 int64_t Candidates(const Source<Keys>& source, int64_t begin, int64_t end, int64_t k, Keyed* room,
                    int64_t size) {
+  if (const int64_t found = QuickCandidates(source, begin, end, k, room, size); found > 0) {
+    k <= kFewBest ? std::partial_sort(room, room + k, room + found)
+                  : std::nth_element(room, room + k - 1, room + found);
+    return k;
+  }
   if (k <= kFewBest) { return FewBest(source, begin, end, k, room); }
   int64_t count = 0;
   int64_t i = begin;

@@ -102,6 +102,32 @@ TEST(Topk, OfLongVectors) {
   }
 }
 
+// Few wanted of dense float32: chosen by vectors. With ties, NaNs, and where the firsts lie so close
+// together that they crowd each other out.
+TEST(Topk, FewOfManyUnderEachInstructionSet) {
+  Rng rng(7);
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa scoped(config.isa);
+    for (int trial = 0; trial < 60; ++trial) {
+      const int64_t n = Pick(&rng, 200, 900);
+      HostArray x(DataType::kFloat, {3, n});
+      x.Fill(&rng, OneIn(&rng, 2));
+      const int64_t kinds = OneIn(&rng, 3) ? Pick(&rng, 1, 40) : 1000000;
+      const int64_t period = OneIn(&rng, 3) ? 64 : 1;
+      for (int64_t i = 0; i < x.count() && !OneIn(&rng, 400); ++i) {
+        const double value =
+            static_cast<double>(Pick(&rng, 0, kinds)) - 0.5 * static_cast<double>(kinds);
+        x.Set(i, i % period == 0 ? 2.0 * value : 0.001 * value);
+      }
+      TopkAttrs attrs;
+      attrs.dim = 1;
+      attrs.k = Pick(&rng, 1, 36);
+      attrs.largest = OneIn(&rng, 2);
+      ExpectSame("topk.cpu.select", "topk", x, HostArray(DataType::kFloat, {3, attrs.k}), &attrs);
+    }
+  }
+}
+
 TEST(Kthvalue, AgreesWithReference) {
   Rng rng(5);
   int done = 0;
