@@ -1,6 +1,7 @@
 // The kernels of the ops of ops.h: <op>.cpu.vector; with a number as an operand
 // scalar_<op>.cpu.vector (the number last) and scalar_r<op>.cpu.vector (the number first).
 #include <csignal>
+#include <limits>
 
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/kernels/attrs.h"
@@ -35,6 +36,20 @@ Maybe<void> Run(MathOp op, Form form, const KernelCall& call) {
   return Ok();
 }
 
+// Floating-point bounds are numbers of the loop, which reads one operand then instead of three.
+Maybe<void> RunClamp(const KernelCall& call) {
+  const DataType dtype = LoopDtype(MathOp::kClamp, call.inputs[0].dtype);
+  if (!IsFloating(dtype)) { return Run(MathOp::kClamp, Form::kBounds, call); }
+  const auto& bounds = call.GetAttrs<ClampAttrs>();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  MathAttrs attrs;
+  attrs.a = bounds.has_low ? bounds.low.To<double>() : -kInfinity;
+  attrs.b = bounds.has_high ? bounds.high.To<double>() : kInfinity;
+  RunMath(FindMathLoop(MathOp::kHardtanh, dtype), false, call.outputs[0], call.inputs, 1, attrs,
+          call.threads, FindStreamLoop(MathOp::kHardtanh, call.outputs[0].dtype));
+  return Ok();
+}
+
 double CostOf(MathOp op, const KernelCall& call) {
   const DataType dtype = call.inputs[0].dtype;
   const double factor = dtype == DataType::kDouble ? 2.5 : 1.0;
@@ -46,7 +61,9 @@ double CostOf(MathOp op, const KernelCall& call) {
 // A kernel function has no state: the op and the form are part of its type.
 template <MathOp op, Form form>
 struct MathKernel {
-  static Maybe<void> RunIt(const KernelCall& call) { return Run(op, form, call); }
+  static Maybe<void> RunIt(const KernelCall& call) {
+    return form == Form::kBounds ? RunClamp(call) : Run(op, form, call);
+  }
   static const char* Accept(const KernelCall& call) { return AcceptMath(op, form, call); }
   static double Cost(const KernelCall& call) { return CostOf(op, call); }
   static Kernel Named(const char* name) { return Kernel{name, &RunIt, &Accept, &Cost}; }
