@@ -64,6 +64,11 @@ void MultiplyRows(T* c, int64_t c_stride, const T* a, int64_t a_row, int64_t a_c
   }
 }
 
+template <int kCount>
+struct RowCount {
+  static constexpr int kRows = kCount;
+};
+
 template <typename T>
 void Multiply(void* c, int64_t c_stride, const void* a, int64_t a_row, int64_t a_col,
               const void* panel, const void* bias, int64_t m, int64_t cols, int64_t k) {
@@ -78,9 +83,15 @@ void Multiply(void* c, int64_t c_stride, const void* a, int64_t a_row, int64_t a
     MultiplyRows<T, kBlock>(to + i * c_stride, c_stride, x + i * a_row, a_row, a_col, p, add, cols,
                             k);
   }
-  for (; i < m; ++i) {
-    MultiplyRows<T, 1>(to + i * c_stride, c_stride, x + i * a_row, a_row, a_col, p, add, cols, k);
-  }
+  const auto rest = [&](auto rows) {
+    MultiplyRows<T, decltype(rows)::kRows>(to + i * c_stride, c_stride, x + i * a_row, a_row, a_col,
+                                           p, add, cols, k);
+    i += decltype(rows)::kRows;
+  };
+  if (kBlock > 4 && m - i >= 4) { rest(RowCount<4>()); }
+  if (m - i >= 2) { rest(RowCount<2>()); }
+  if (m - i >= 2) { rest(RowCount<2>()); }
+  if (i < m) { rest(RowCount<1>()); }
 }
 
 template <typename T, int kRows>

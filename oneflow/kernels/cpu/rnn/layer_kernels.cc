@@ -9,6 +9,7 @@
 #include "oneflow/kernels/cpu/inner_gemm.h"
 #include "oneflow/kernels/cpu/rnn/rnn_loops.h"
 #include "oneflow/kernels/cpu/rnn/sequence.h"
+#include "oneflow/kernels/cpu/rnn/step_product.h"
 #include "oneflow/kernels/kernel.h"
 
 namespace oneflow {
@@ -59,6 +60,21 @@ void ForRows(int threads, int64_t rows, int64_t hidden, const Body& body) {
               [&](int64_t begin, int64_t end) { body(begin, end - begin); });
 }
 
+// Whether rows of a batch go through the steps apart from one another, with weights packed for that.
+bool GoesApart(const StepProduct& product, int64_t steps, int64_t batch, int threads) {
+  return steps > 1 && product.SharesRows(batch, threads);
+}
+
+// Calls body(first row, rows) for an equal share of the batch for each thread.
+template <typename Body>
+void ForShares(int threads, int64_t batch, const Body& body) {
+  const int64_t shares = std::min<int64_t>(threads, batch);
+  ParallelFor(threads, shares, 1, [&](int64_t share, int64_t) {
+    const int64_t first = batch * share / shares;
+    body(first, batch * (share + 1) / shares - first);
+  });
+}
+
 // b (rows x cols) transposed into `to`, so that every step's product reads it in order.
 template <typename T>
 void TransposeInto(void* to, const void* from, int64_t rows, int64_t cols) {
@@ -105,14 +121,14 @@ struct ForwardViews {
 };
 
 struct ForwardScratch {
-  int64_t x_gates, weights, gates, x_bias, h_bias, gemm_at;  // offsets in bytes
+  int64_t x_gates, weights, gates, x_bias, h_bias, gemm_at;  // offsets in bytes; weights: packed
 
   ForwardScratch(Cell cell, DataType dtype, int64_t rows, int64_t batch, int64_t hidden) {
     const auto size = static_cast<int64_t>(SizeOf(dtype));
     const int64_t width = GatesOf(cell) * hidden;
     x_gates = 0;
     weights = Aligned(rows * width * size);
-    gates = weights + Aligned(width * hidden * size);
+    gates = weights + Aligned(static_cast<int64_t>(StepProduct(dtype, hidden, width).Bytes()));
     x_bias = gates + Aligned(batch * width * size);
     h_bias = x_bias + Aligned(width * size);
     gemm_at = h_bias + Aligned(width * size);
@@ -172,45 +188,84 @@ StepForwardFn ForwardLoop(const KernelCall& call) {
   return call.GetAttrs<SequenceAttrs>().relu ? loops.relu[dtype] : loops.tanh[dtype];
 }
 
+// One call: everything but the input's part of the gates.
+template <Cell cell>
+struct ForwardRun {
+  const KernelCall& call;
+  const ForwardViews<cell>& v;
+  const ForwardScratch& at;
+  const Sequence& sequence;
+  const int64_t hidden = v.hidden();
+  const int64_t width = GatesOf(cell) * hidden;
+  char* const memory = static_cast<char*>(call.scratch);
+  const StepForwardFn loop = ForwardLoop<cell>(call);
+  const Rows x{memory + at.x_gates, width* static_cast<int64_t>(SizeOf(v.y.dtype))};
+  const Rows gates{memory + at.gates, x.bytes};
+  const Rows y{v.y, hidden}, h{v.hn, hidden}, c{v.cn, hidden};
+  const Rows saved{v.saved, SavedOf(cell) * hidden};
+
+  void Begin() const {
+    PrepareBias(v, memory + at.x_bias, memory + at.h_bias);
+    Rows(v.h0, hidden).CopyTo(h, v.batch());
+    if (cell == Cell::kLstm) { Rows(v.c0, hidden).CopyTo(c, v.batch()); }
+  }
+
+  // Rows [r, r + count) of a step, whose part of the gates is there.
+  void Finish(const SequenceStep& step, int64_t r, int64_t count) const {
+    const int64_t row = step.first + r;
+    loop(StepForward{count, hidden, x.At(row), gates.At(r), memory + at.x_bias, memory + at.h_bias,
+                     h.At(r), c.At(r), y.At(row), saved.At(row)});
+  }
+
+  void RowsApart(StepProduct* product) const {
+    product->Pack(memory + at.weights, v.w_hh.data, 1, hidden, call.threads);
+    ForShares(call.threads, v.batch(), [&](int64_t first, int64_t rows) {
+      for (const SequenceStep& step : sequence.steps()) {
+        const int64_t count = std::min(rows, step.rows - first);
+        if (count <= 0) { continue; }
+        product->Multiply(h.At(first), gates.At(first), count);
+        Finish(step, first, count);
+      }
+    });
+  }
+
+  Maybe<void> StepByStep(GemmScratch* gemm_scratch) const {
+    // Transposing pays where the weights are read again.
+    const bool single = sequence.steps().size() <= 1;
+    if (!single) {
+      (v.y.dtype == DataType::kFloat
+           ? &TransposeInto<float>
+           : &TransposeInto<double>)(memory + at.weights, v.w_hh.data, width, hidden);
+    }
+    for (const SequenceStep& step : sequence.steps()) {
+      InnerGemm gemm = StepGemm(v.y.dtype, step.rows, width, hidden);
+      gemm.transpose_b = single;
+      gemm.ldb = single ? hidden : width;
+      JUST(RunInnerGemm(gemm, h.data, single ? v.w_hh.data : memory + at.weights, gates.data,
+                        gemm_scratch, call.threads));
+      ForRows(call.threads, step.rows, hidden,
+              [&](int64_t r, int64_t count) { Finish(step, r, count); });
+    }
+    return Ok();
+  }
+};
+
 template <Cell cell>
 Maybe<void> Forward(const KernelCall& call) {
   const ForwardViews<cell> v(call);
   const DataType dtype = v.y.dtype;
-  const int64_t hidden = v.hidden(), width = GatesOf(cell) * hidden;
-  const auto row_bytes = width * static_cast<int64_t>(SizeOf(dtype));
   const Sequence sequence = JUST(Sequence::Make(Name<cell>(), v.sizes, v.rows(), v.batch(),
                                                 call.GetAttrs<SequenceAttrs>().reverse));
-  const ForwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
-  char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at,
+  const ForwardScratch at(cell, dtype, v.rows(), v.batch(), v.hidden());
+  GemmScratch gemm_scratch(static_cast<char*>(call.scratch) + at.gemm_at,
                            call.scratch_bytes - static_cast<size_t>(at.gemm_at));
-  const Rows x(memory + at.x_gates, row_bytes), gates(memory + at.gates, row_bytes);
-  const Rows y(v.y, hidden), h(v.hn, hidden), c(v.cn, hidden),
-      saved(v.saved, SavedOf(cell) * hidden);
-  JUST(RunInnerGemm(InputGemm(v), v.x.data, v.w_ih.data, x.data, &gemm_scratch, call.threads));
-  // Transposing pays where the weights are read again.
-  const bool single = sequence.steps().size() <= 1;
-  const void* weights = single ? v.w_hh.data : memory + at.weights;
-  if (!single) {
-    (dtype == DataType::kFloat
-         ? &TransposeInto<float>
-         : &TransposeInto<double>)(memory + at.weights, v.w_hh.data, width, hidden);
-  }
-  PrepareBias(v, memory + at.x_bias, memory + at.h_bias);
-  Rows(v.h0, hidden).CopyTo(h, v.batch());
-  if (cell == Cell::kLstm) { Rows(v.c0, hidden).CopyTo(c, v.batch()); }
-  const StepForwardFn loop = ForwardLoop<cell>(call);
-  for (const SequenceStep& step : sequence.steps()) {
-    InnerGemm gemm = StepGemm(dtype, step.rows, width, hidden);
-    gemm.transpose_b = single;
-    gemm.ldb = single ? hidden : width;
-    JUST(RunInnerGemm(gemm, h.data, weights, gates.data, &gemm_scratch, call.threads));
-    ForRows(call.threads, step.rows, hidden, [&](int64_t r, int64_t count) {
-      const int64_t row = step.first + r;
-      loop(StepForward{count, hidden, x.At(row), gates.At(r), memory + at.x_bias,
-                       memory + at.h_bias, h.At(r), c.At(r), y.At(row), saved.At(row)});
-    });
-  }
+  const ForwardRun<cell> run{call, v, at, sequence};
+  JUST(RunInnerGemm(InputGemm(v), v.x.data, v.w_ih.data, run.x.data, &gemm_scratch, call.threads));
+  run.Begin();
+  StepProduct product(dtype, run.hidden, run.width);
+  const auto steps = static_cast<int64_t>(sequence.steps().size());
+  if (!GoesApart(product, steps, v.batch(), call.threads)) { return run.StepByStep(&gemm_scratch); }
+  run.RowsApart(&product);
   return Ok();
 }
 
@@ -247,7 +302,7 @@ struct BackwardViews {
 };
 
 struct BackwardScratch {
-  int64_t gates, product, old, gemm_at;  // offsets in bytes
+  int64_t gates, product, old, weights, gemm_at;  // offsets in bytes; weights: packed
 
   // GRU keeps the gradient of the state's part of the gates apart from that of the input's.
   BackwardScratch(Cell cell, DataType dtype, int64_t rows, int64_t batch, int64_t hidden) {
@@ -255,7 +310,9 @@ struct BackwardScratch {
     gates = 0;
     product = cell == Cell::kGru ? Aligned(rows * 3 * hidden * size) : 0;
     old = product + (cell == Cell::kGru ? Aligned(batch * hidden * size) : 0);
-    gemm_at = old + Aligned(rows * hidden * size);
+    weights = old + Aligned(rows * hidden * size);
+    const StepProduct packed(dtype, GatesOf(cell) * hidden, hidden);
+    gemm_at = weights + Aligned(static_cast<int64_t>(packed.Bytes()));
   }
 };
 
@@ -328,54 +385,106 @@ void InitGradient(const Rows& from, const Rows& to, int64_t batch) {
   }
 }
 
+// One call: everything but the weights' gradients.
 template <Cell cell>
-Maybe<void> Backward(const KernelCall& call) {
-  const BackwardViews<cell> v(call);
+struct BackwardRun {
+  const KernelCall& call;
+  const BackwardViews<cell>& v;
+  const BackwardScratch& at;
+  const Sequence& sequence;
   const DataType dtype = v.y.dtype;
-  const int d = static_cast<int>(dtype);
-  const auto size = static_cast<int64_t>(SizeOf(dtype));
-  const int64_t hidden = v.hidden(), width = GatesOf(cell) * hidden;
-  const Sequence sequence = JUST(Sequence::Make(Name<cell>(), v.sizes, v.rows(), v.batch(),
-                                                call.GetAttrs<SequenceAttrs>().reverse));
-  const BackwardScratch at(cell, dtype, v.rows(), v.batch(), hidden);
-  char* memory = static_cast<char*>(call.scratch);
-  GemmScratch gemm_scratch(memory + at.gemm_at,
-                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
-  const Rows dx(v.dx, width), dy(v.dy, hidden), y(v.y, hidden), h0(v.h0, hidden), c0(v.c0, hidden);
-  const Rows saved(v.saved, SavedOf(cell) * hidden), old(memory + at.old, y.bytes);
-  const Rows dh(v.dh0, hidden), dc(v.dc0, hidden), product(memory + at.product, y.bytes);
-  const Rows dg = cell == Cell::kGru ? Rows(memory + at.gates, dx.bytes) : dx;
-  GatherOld(sequence, y, h0, old);
-  InitGradient(Rows(v.dhn, hidden), dh, v.batch());
-  if (cell == Cell::kLstm) { InitGradient(Rows(v.dcn, hidden), dc, v.batch()); }
-  const OldState<cell> old_state{old, c0, saved, size, hidden};
+  const int64_t hidden = v.hidden();
+  const int64_t width = GatesOf(cell) * hidden;
+  char* const memory = static_cast<char*>(call.scratch);
   const StepBackwardFn loop = BackwardLoop<cell>(call);
-  const auto elementwise = [&](const SequenceStep& step, int64_t r, int64_t count) {
+  const Rows dx{v.dx, width}, dy{v.dy, hidden}, y{v.y, hidden}, h0{v.h0, hidden}, c0{v.c0, hidden};
+  const Rows saved{v.saved, SavedOf(cell) * hidden}, old{memory + at.old, y.bytes};
+  const Rows dh{v.dh0, hidden}, dc{v.dc0, hidden}, product{memory + at.product, y.bytes};
+  const Rows dg = cell == Cell::kGru ? Rows(memory + at.gates, dx.bytes) : dx;
+  const OldState<cell> old_state{old, c0, saved, static_cast<int64_t>(SizeOf(dtype)), hidden};
+
+  void Begin() const {
+    GatherOld(sequence, y, h0, old);
+    InitGradient(Rows(v.dhn, hidden), dh, v.batch());
+    if (cell == Cell::kLstm) { InitGradient(Rows(v.dcn, hidden), dc, v.batch()); }
+  }
+
+  void Elementwise(const SequenceStep& step, int64_t r, int64_t count) const {
+    if (count == 0) { return; }
     const int64_t row = step.first + r;
     StepBackward s{count,   hidden,   hidden,   dy.At(row), saved.At(row), y.At(row),
                    nullptr, dh.At(r), dc.At(r), dx.At(row), dg.At(row)};
     old_state.Set(step, r, &s);
     loop(s);
-  };
-  for (auto step = sequence.steps().rbegin(); step != sequence.steps().rend(); ++step) {
-    ForRows(call.threads, step->rows, hidden, [&](int64_t r, int64_t count) {
-      const int64_t inside = std::min(std::max<int64_t>(step->old_rows - r, 0), count);
-      if (inside > 0) { elementwise(*step, r, inside); }
-      if (inside < count) { elementwise(*step, r + inside, count - inside); }
+  }
+
+  // The gates of rows [r, r + count) of a step.
+  void Gates(const SequenceStep& step, int64_t r, int64_t count) const {
+    const int64_t inside = std::min(std::max<int64_t>(step.old_rows - r, 0), count);
+    Elementwise(step, r, inside);
+    Elementwise(step, r + inside, count - inside);
+  }
+
+  // Where a step's product goes for row r: GRU adds it to what passes by.
+  char* To(int64_t r) const { return cell == Cell::kGru ? product.At(r) : dh.At(r); }
+  void AddProduct(int64_t r, int64_t count) const {
+    if (cell != Cell::kGru) { return; }
+    const AccumulateFn add = GetRnnLoops().accumulate[static_cast<int>(dtype)];
+    add(dh.At(r), product.At(r), count * hidden);
+  }
+
+  void RowsApart(StepProduct* weights) const {
+    weights->Pack(memory + at.weights, v.w_hh.data, hidden, 1, call.threads);
+    ForShares(call.threads, v.batch(), [&](int64_t first, int64_t rows) {
+      for (auto step = sequence.steps().rbegin(); step != sequence.steps().rend(); ++step) {
+        const int64_t count = std::min(rows, step->rows - first);
+        if (count <= 0) { continue; }
+        Gates(*step, first, count);
+        weights->Multiply(dg.At(step->first + first), To(first), count);
+        AddProduct(first, count);
+      }
     });
-    char* to = cell == Cell::kGru ? product.data : dh.data;
-    JUST(RunInnerGemm(StepGemm(dtype, step->rows, hidden, width), dg.At(step->first), v.w_hh.data,
-                      to, &gemm_scratch, call.threads));
-    if (cell == Cell::kGru) { GetRnnLoops().accumulate[d](dh.data, to, step->rows * hidden); }
   }
-  if (cell == Cell::kGru) {
-    std::memset(v.db.data, 0, static_cast<size_t>(width * size));
-    for (int64_t r = 0; r < v.rows(); ++r) {
-      GetRnnLoops().accumulate[d](v.db.data, dg.At(r), width);
+
+  Maybe<void> StepByStep(GemmScratch* gemm_scratch) const {
+    for (auto step = sequence.steps().rbegin(); step != sequence.steps().rend(); ++step) {
+      ForRows(call.threads, step->rows, hidden,
+              [&](int64_t r, int64_t count) { Gates(*step, r, count); });
+      JUST(RunInnerGemm(StepGemm(dtype, step->rows, hidden, width), dg.At(step->first), v.w_hh.data,
+                        To(0), gemm_scratch, call.threads));
+      AddProduct(0, step->rows);
     }
+    return Ok();
   }
-  return RunInnerGemm(WeightGemm(dtype, v.rows(), width, hidden), dg.data, old.data, v.dw.data,
-                      &gemm_scratch, call.threads);
+
+  void SumBias() const {
+    const AccumulateFn add = GetRnnLoops().accumulate[static_cast<int>(dtype)];
+    std::memset(v.db.data, 0, static_cast<size_t>(dx.bytes));
+    for (int64_t r = 0; r < v.rows(); ++r) { add(v.db.data, dg.At(r), width); }
+  }
+};
+
+template <Cell cell>
+Maybe<void> Backward(const KernelCall& call) {
+  const BackwardViews<cell> v(call);
+  const DataType dtype = v.y.dtype;
+  const Sequence sequence = JUST(Sequence::Make(Name<cell>(), v.sizes, v.rows(), v.batch(),
+                                                call.GetAttrs<SequenceAttrs>().reverse));
+  const BackwardScratch at(cell, dtype, v.rows(), v.batch(), v.hidden());
+  GemmScratch gemm_scratch(static_cast<char*>(call.scratch) + at.gemm_at,
+                           call.scratch_bytes - static_cast<size_t>(at.gemm_at));
+  const BackwardRun<cell> run{call, v, at, sequence};
+  run.Begin();
+  StepProduct weights(dtype, run.width, run.hidden);
+  const auto steps = static_cast<int64_t>(sequence.steps().size());
+  if (GoesApart(weights, steps, v.batch(), call.threads)) {
+    run.RowsApart(&weights);
+  } else {
+    JUST(run.StepByStep(&gemm_scratch));
+  }
+  if (cell == Cell::kGru) { run.SumBias(); }
+  return RunInnerGemm(WeightGemm(dtype, v.rows(), run.width, run.hidden), run.dg.data, run.old.data,
+                      v.dw.data, &gemm_scratch, call.threads);
 }
 
 // ---- common -------------------------------------------------------------------------------------

@@ -43,11 +43,14 @@ Dims RandomSteps(Rng* rng, int64_t batch, int64_t* rows) {
 
 class Case {
  public:
-  Case(Rng* rng, const Kind& kind)
+  // hidden 0: any.
+  Case(Rng* rng, const Kind& kind, int64_t hidden = 0)
       : kind_(kind),
         dtype_(OneIn(rng, 3) ? DataType::kDouble : DataType::kFloat),
         batch_(Pick(rng, 1, 6)),
-        n_(OneIn(rng, 8) ? Pick(rng, 60, 130) : Pick(rng, 1, 9)),
+        n_(hidden > 0      ? hidden
+           : OneIn(rng, 8) ? Pick(rng, 60, 130)
+                           : Pick(rng, 1, 9)),
         steps_(RandomSteps(rng, batch_, &rows_)),
         sizes_(DataType::kInt64, {steps_.size()}) {
     attrs_.reverse = OneIn(rng, 2);
@@ -129,6 +132,15 @@ TEST(Rnn, AgreesWithReference) {
       Case(&rng, kind).Run(&rng);
       if (HasFatalFailure()) { return; }
     }
+  }
+}
+
+// Too large for every thread to read them again: all threads work on one step.
+TEST(Rnn, LargeWeights) {
+  Rng rng(3);
+  for (const Kind& kind : kKinds) {
+    Case(&rng, kind, 700).Run(&rng);
+    if (HasFatalFailure()) { return; }
   }
 }
 
