@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "oneflow/core/saturated.h"
 #include "oneflow/functional/generated/functional.h"
 #include "oneflow/functional/rnn_layer.h"
 
@@ -24,11 +25,11 @@ struct StackCall {
   bool bidirectional;
 
   int64_t directions() const { return bidirectional ? 2 : 1; }
-  int64_t parts() const { return num_layers * directions(); }
+  int64_t parts() const { return SaturatedProduct(num_layers, directions()); }
   int64_t plain_params() const { return has_biases ? 4 : 2; }
   bool projects() const {
     return kind == RnnKind::kLstm &&
-           static_cast<int64_t>(params.size()) == parts() * (plain_params() + 1);
+           static_cast<int64_t>(params.size()) == SaturatedProduct(parts(), plain_params() + 1);
   }
   int64_t params_each() const { return plain_params() + (projects() ? 1 : 0); }
 };
@@ -50,8 +51,8 @@ Maybe<void> CheckStates(const StackCall& call, int64_t batch) {
 }
 
 Maybe<void> CheckParams(const StackCall& call) {
-  if (call.num_layers < 1 ||
-      static_cast<int64_t>(call.params.size()) != call.parts() * call.params_each()) {
+  if (call.num_layers < 1 || static_cast<int64_t>(call.params.size()) !=
+                                 SaturatedProduct(call.parts(), call.params_each())) {
     return RuntimeError("[{}] expects {} parameters for each of {} layers and directions, got {}",
                         call.op, call.params_each(), call.parts(), call.params.size());
   }

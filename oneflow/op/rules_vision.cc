@@ -79,7 +79,7 @@ Maybe<void> InferAffineBaseGrid(const InferContext& context, TensorMeta* outputs
     if (size[d] < 1) {
       return RuntimeError("[{}] expects sizes of at least 1, got {}", context.op, size);
     }
-    count *= d < 2 ? 1 : size[d];
+    count = d < 2 ? count : SaturatedProduct(count, size[d]);
   }
   outputs[0].shape = Shape{count, size.size() - 1};
   return Ok();

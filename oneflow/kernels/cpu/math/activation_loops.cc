@@ -188,9 +188,12 @@ double HurwitzZeta(double s, double x) {
 struct PolygammaFormula {
   template <typename T>
   static T Apply(T x, Numbers<T> m) {
-    double factorial = 1.0;
-    for (double i = 2.0; i <= static_cast<double>(m.a); i += 1.0) { factorial *= -i; }
-    return static_cast<T>(factorial * HurwitzZeta(static_cast<double>(m.a) + 1.0, x));
+    const double n = static_cast<double>(m.a);
+    const bool odd = n - 2.0 * Floor(n / 2.0) == 1.0;
+    double factorial = odd ? 1.0 : -1.0;
+    // 171! is beyond double.
+    for (double i = 2.0; i <= n && i <= 171.0; i += 1.0) { factorial *= i; }
+    return static_cast<T>(factorial * HurwitzZeta(n + 1.0, x));
   }
 };
 
