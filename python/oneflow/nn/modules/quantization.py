@@ -20,8 +20,14 @@ class _Settings(Module):
     power of two, whose exponent it gives.
     """
 
-    def __init__(self, formula: str, bit: int, scheme: str) -> None:
+    def __init__(
+        self,
+        quantization_formula: str = "google",
+        quantization_bit: int = 8,
+        quantization_scheme: str = "symmetric",
+    ) -> None:
         super().__init__()
+        formula, bit, scheme = quantization_formula, quantization_bit, quantization_scheme
         name = type(self).__name__
         if formula not in ("google", "cambricon"):
             raise ValueError(
@@ -98,14 +104,6 @@ class Quantization(_Settings):
     Source: Jacob et al., "Quantization and training of neural networks", 2018.
     """
 
-    def __init__(
-        self,
-        quantization_formula: str = "google",
-        quantization_bit: int = 8,
-        quantization_scheme: str = "symmetric",
-    ) -> None:
-        super().__init__(quantization_formula, quantization_bit, quantization_scheme)
-
     def forward(self, input: Any, scale: Any, zero_point: Any) -> Any:
         """See the class."""
         return self._rounded(input, scale, zero_point)[0]
@@ -145,14 +143,6 @@ class FakeQuantization(_Settings):
 
     Source: Jacob et al., "Quantization and training of neural networks", 2018.
     """
-
-    def __init__(
-        self,
-        quantization_formula: str = "google",
-        quantization_bit: int = 8,
-        quantization_scheme: str = "symmetric",
-    ) -> None:
-        super().__init__(quantization_formula, quantization_bit, quantization_scheme)
 
     def forward(self, input: Any, scale: Any, zero_point: Any) -> Any:
         """See the class."""
