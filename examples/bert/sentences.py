@@ -1,0 +1,166 @@
+"""English sentences that come with Python and with pinned packages, as what BERT reads.
+
+The sources are the language reference (pydoc_data) and the documentation strings of NumPy, SciPy
+and scikit-learn: about a quarter of a million words. A word is a row of letters, a number, or a
+single other character; rare ones become UNKNOWN.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+PADDING, UNKNOWN, START, END, MASK = range(5)
+SPECIAL = 5
+# The label of a position that the masked-LM loss leaves out.
+IGNORED = -100
+ASKED = 0.15
+PACKAGES = ("numpy", "scipy", "sklearn")
+_WORD = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
+_CODE = re.compile(r">>>|::|[\[\]{}=\\|<>]|https?:")
+_WHOLE = re.compile(r"[A-Z].*[.!?]")
+
+
+def texts() -> Iterator[str]:
+    """Each documentation string, in an order that does not depend on the machine."""
+    topics = importlib.import_module("pydoc_data.topics").topics
+    for name in sorted(topics):
+        yield topics[name]
+    for package in PACKAGES:
+        file = importlib.import_module(package).__file__
+        folder = Path(str(file)).parent
+        paths = [path.relative_to(folder) for path in folder.rglob("*.py")]
+        for path in sorted(path for path in paths if "test" not in str(path)):
+            yield from _documentation(folder / path)
+
+
+def _documentation(path: Path) -> Iterator[str]:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, UnicodeDecodeError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
+            text = ast.get_docstring(node)
+            if text:
+                yield text
+
+
+def sentences_of(text: str, seen: set[str]) -> list[list[str]]:
+    """The English sentences of a text as words; those seen before, and code, are left out.
+
+    >>> sentences_of("Return the sum of all of the elements. x = 1.", set())
+    [['return', 'the', 'sum', 'of', 'all', 'of', 'the', 'elements', '.']]
+    """
+    found = []
+    for paragraph in re.split(r"\n\s*\n", text):
+        line = re.sub(r"\s+", " ", paragraph).strip()
+        for sentence in re.split(r"(?<=[.!?]) (?=[A-Z])", line):
+            if sentence in seen or not _WHOLE.fullmatch(sentence) or _CODE.search(sentence):
+                continue
+            seen.add(sentence)
+            words = _WORD.findall(sentence.lower())
+            letters = sum(word.isalpha() for word in words)
+            if 6 <= len(words) <= 60 and letters > 0.8 * len(words):
+                found.append(words)
+    return found
+
+
+class Corpus:
+    """The sentences as numbers.
+
+    Args:
+        least: how often a word must occur to be known
+        limit: texts to read at most; 0 for all
+
+    Attributes:
+        words: the vocabulary; the first SPECIAL are no words
+        texts: for each text with two sentences or more, its sentences as int64 arrays
+        entropy: of single words by how often they occur, in nats: the loss of guessing without
+            context
+    """
+
+    def __init__(self, least: int = 5, limit: int = 0) -> None:
+        seen: set[str] = set()
+        found = []
+        for number, text in enumerate(texts()):
+            if limit and number >= limit:
+                break
+            several = sentences_of(text, seen)
+            if len(several) >= 2:
+                found.append(several)
+        counts = Counter(word for several in found for words in several for word in words)
+        known = sorted((word for word, n in counts.items() if n >= least), key=lambda w: -counts[w])
+        self.words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *known]
+        place = {word: i for i, word in enumerate(self.words)}
+        self.texts = [
+            [np.array([place.get(w, UNKNOWN) for w in words], np.int64) for words in several]
+            for several in found
+        ]
+        self.entropy = _entropy(np.concatenate([s for several in self.texts for s in several]))
+
+    def split(self, share: float, seed: int) -> tuple[list[Any], list[Any]]:
+        """Texts to train on, and a share of them to hold out."""
+        order = np.random.default_rng(seed).permutation(len(self.texts))
+        cut = max(1, int(len(order) * share))
+        return [self.texts[i] for i in order[cut:]], [self.texts[i] for i in order[:cut]]
+
+
+def _entropy(words: Any) -> float:
+    counts = np.bincount(words)
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
+
+
+def batch(texts: list[Any], count: int, length: int, known: int, seed: Any) -> tuple[Any, ...]:
+    """Pairs of sentences with words masked.
+
+    A pair follows each other in half of the cases. Of the positions ASKED are asked for: eight of
+    ten of them are masked, one shows another word, one stays.
+
+    Args:
+        texts: of a Corpus
+        count, length: of the batch; longer pairs are cut
+        known: size of the vocabulary
+        seed: of all that is drawn
+
+    Returns:
+        words, kinds, labels (count, length), follows (count,), int64
+    """
+    rng = np.random.default_rng(seed)
+    words = np.full((count, length), PADDING, np.int64)
+    kinds = np.zeros_like(words)
+    labels = np.full_like(words, IGNORED)
+    follows = rng.integers(0, 2, count)
+    for row in range(count):
+        text = texts[rng.integers(len(texts))]
+        first = int(rng.integers(len(text) - 1))
+        second = text[first + 1]
+        if not follows[row]:
+            other = texts[rng.integers(len(texts))]
+            second = other[rng.integers(len(other))]
+        half = (length - 3) // 2
+        a, b = text[first][: length - 3 - min(half, len(second))], second
+        b = b[: length - 3 - len(a)]
+        line = np.concatenate([[START], a, [END], b, [END]])
+        words[row, : len(line)] = line
+        kinds[row, len(a) + 2 : len(line)] = 1
+    _mask(words, labels, known, rng)
+    return words, kinds, labels, follows
+
+
+def _mask(words: Any, labels: Any, known: int, rng: np.random.Generator) -> None:
+    asked = (rng.random(words.shape) < ASKED) & (words >= SPECIAL)
+    asked[0, 1] |= not asked.any()
+    labels[asked] = words[asked]
+    fate = rng.random(words.shape)
+    words[asked & (fate < 0.8)] = MASK
+    other = asked & (fate >= 0.9)
+    words[other] = rng.integers(SPECIAL, known, int(other.sum()))
