@@ -87,6 +87,14 @@ Maybe<TensorPtr> NumberLike(const TensorPtr& input, const Scalar& value, DataTyp
 }  // namespace
 
 // y * x^(y - 1), where y is not 0.
+Maybe<TensorPtr> AddList(const TensorTuple& inputs) {
+  if (inputs.empty()) { return RuntimeError("[add] expects at least one tensor, got none"); }
+  if (inputs.size() == 1) { return functional::copy(inputs[0]); }
+  TensorPtr out = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) { out = JUST(functional::add(out, inputs[i], 1)); }
+  return out;
+}
+
 Maybe<TensorPtr> PowInputGrad(const TensorPtr& dy, const TensorPtr& input,
                               const TensorPtr& exponent) {
   const TensorPtr lower = JUST(pow(input, JUST(scalar_add(exponent, Scalar(-1)))));

@@ -44,6 +44,7 @@ Maybe<double> RangeEnd(const char* op, double min_val, double max_val);
 namespace oneflow::functional::composites {
 
 // composites_math.cc
+Maybe<TensorPtr> AddList(const TensorTuple& inputs);
 Maybe<TensorPtr> PowInputGrad(const TensorPtr& dy, const TensorPtr& input,
                               const TensorPtr& exponent);
 Maybe<TensorPtr> PowExponentGrad(const TensorPtr& dy, const TensorPtr& input,

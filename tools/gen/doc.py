@@ -234,7 +234,7 @@ def _stub_params(params: list[Param], place: str, varargs: bool) -> list[str]:
     starred = False
     for p in params:
         if p.varargs and varargs:
-            words.append(f"*{p.name}: int")
+            words.append(f"*{p.name}: {'int' if p.type == 'int[]' else 'Tensor'}")
             starred = True
             continue
         if p.keyword_only and not starred:

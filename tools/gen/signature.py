@@ -67,7 +67,7 @@ class Param:
     required: bool
     default: Any
     keyword_only: bool
-    varargs: bool  # an int[] that may also be given as separate positional integers
+    varargs: bool  # a list that may also be given as separate positional arguments
     size: int = 0  # of an int[N]
 
     @property
@@ -260,7 +260,8 @@ def _check_params(params: list[Param]) -> None:
 def _with_varargs(params: list[Param]) -> tuple[Param, ...]:
     positional = [p for p in params if not p.keyword_only]
     last = positional[-1] if positional else None
-    if last is None or last.type != "int[]" or not last.required or last.size:
+    lists = ("int[]", "Tensor[]")
+    if last is None or last.type not in lists or not last.required or last.size:
         return tuple(params)
     flagged = Param(last.name, last.type, True, None, False, varargs=True)
     return tuple(flagged if p is last else p for p in params)

@@ -274,18 +274,21 @@ bool ArgParser::Bind(const Signature& signature, PyObject* self, PyObject* const
   for (; used < nargs && next < signature.num_params && !params[next].keyword_only; ++next) {
     const Param& param = params[next];
     PyObject* arg = args[used];
-    if (param.varargs && !PyTuple_Check(arg) && !PyList_Check(arg) && arg != Py_None) {
+    const bool tensors = param.type == ParamType::kTensorList;
+    if (param.varargs && !PyTuple_Check(arg) && !PyList_Check(arg) && arg != Py_None &&
+        !(tensors && nargs - used < 2)) {
       varargs_ = args + used;
       num_varargs_ = static_cast<int>(nargs - used);
       for (; used < nargs; ++used) {
-        if (!Int64FromPython(args[used], tensors_as_numbers_).has_value() ||
-            num_varargs_ > kMaxDims) {
+        if (tensors ? !IsTensor(args[used])
+                    : !Int64FromPython(args[used], tensors_as_numbers_).has_value() ||
+                          num_varargs_ > kMaxDims) {
           if (why != nullptr) { *why = Mismatch(param, args[used]); }
           return false;
         }
       }
       varargs_slot_ = next;
-      slots_[next] = Py_Ellipsis;  // a mark: present, see IntList
+      slots_[next] = Py_Ellipsis;  // a mark: present, see IntList and TensorList
       ++next;
       break;
     }
@@ -387,13 +390,15 @@ TensorPtr ArgParser::OptionalTensor(int i) { return Given(i) ? Tensor(i) : Tenso
 TensorTuple ArgParser::TensorList(int i) {
   TensorTuple list;
   if (!Given(i) && !bound_->params[i].required) { return list; }
-  if (!IsTensorList(slots_[i])) {  // it was when it was matched
+  const bool separate = i == varargs_slot_;
+  if (!separate && !IsTensorList(slots_[i])) {  // it was when it was matched
     PyErr_SetString(PyExc_TypeError, "a list changed while it was read");
     return list;
   }
-  const Py_ssize_t n = PySequence_Fast_GET_SIZE(slots_[i]);
+  const Py_ssize_t n = separate ? num_varargs_ : PySequence_Fast_GET_SIZE(slots_[i]);
+  PyObject* const* items = separate ? varargs_ : PySequence_Fast_ITEMS(slots_[i]);
   for (Py_ssize_t k = 0; k < n; ++k) {
-    list.push_back(TensorValue(PySequence_Fast_GET_ITEM(slots_[i], k)));
+    list.push_back(TensorValue(items[k]));
     if (global_ == nullptr && list.back()->global() != nullptr) { global_ = list.back().get(); }
   }
   return list;

@@ -57,7 +57,7 @@ struct Param {
   ParamType type;
   bool required;
   bool keyword_only;
-  bool varargs;     // an int list that may also be given as several positional integers: view(2, 3)
+  bool varargs;     // a list that may also be given as separate arguments: view(2, 3), add(x, y, z)
   int8_t size = 0;  // of an int list with a fixed number of entries; one given stands for all
 };
 
