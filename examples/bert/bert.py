@@ -128,9 +128,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """The options. Paths are relative to the folder in which the user called the program."""
     parser = argparse.ArgumentParser(prog="bert", description=(__doc__ or "").split("\n")[0])
     number = console.positive
-    parser.add_argument("--steps", type=number(int), default=3000, help="batches to train on")
+    parser.add_argument("--steps", type=number(int), default=2000, help="batches to train on")
     parser.add_argument("--width", type=number(int), default=128, help="of the encoder")
-    parser.add_argument("--lr", type=number(float), default=1e-3, help="highest learning rate")
+    parser.add_argument("--lr", type=number(float), default=2e-3, help="highest learning rate")
     parser.add_argument("--seed", type=console.seed, default=0, help="of weights, order and masks")
     parser.add_argument("--texts", type=console.seed, default=0, help="texts to read; 0 for all")
     parser.add_argument("--save-every", type=number(int), default=200, help="steps")
