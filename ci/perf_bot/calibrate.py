@@ -3,9 +3,10 @@
 It runs the bot's whole way (rounds, looks, decision, result) on a case of 30 ms, many times: a
 commit against itself, and against heads that are slower by a known amount, in random order. Each
 comparison is a line of `comparisons.jsonl` in the folder; a run goes on where the one before it
-stopped, so that a long calibration can be spread over quiet quarters of an hour. `--load` does the
-same beside a process that keeps one core busy. `--report` sums up, with what the power calculation
-promises for the noise that was measured; that is what CALIBRATION.md holds.
+stopped, so that a long calibration can be spread over quiet quarters of an hour. What others
+disturbed is kept, counted by itself, and compared again. `--load` compares beside a process that
+keeps one core busy. `--report` sums up, with what the power calculation promises for the noise that
+was measured; that is what CALIBRATION.md holds.
 """
 
 from __future__ import annotations
@@ -76,15 +77,18 @@ def make_plan(factor: float, seed: int) -> Plan:
     return Plan([program], versus, replace(decide.POLICY, seed=seed))
 
 
-def compare_once(kind: Kind, index: int, tolerance: float, **machine: Any) -> Json:
+def compare_once(
+    kind: Kind, index: int, tolerance: float, attempt: int = 0, **machine: Any
+) -> Json:
     """One comparison, as the bot makes it; a line of the file.
 
     Args:
         kind, index: which one; the same ones draw the same order of rounds.
         tolerance: of the time.
+        attempt: how often it was disturbed before.
         **machine: fields of the Session in place of the real machine's: launcher, clock, moment.
     """
-    seed = zlib.crc32(f"{kind.name}/{index}".encode())
+    seed = zlib.crc32(f"{kind.name}/{index}/{attempt}".encode())
     plan = make_plan(kind.factor, seed)
     tolerances = measure.tolerances_of(tolerance)
     session = measure.Session([CASE], plan.policy, tolerances=tolerances, **machine)
@@ -105,6 +109,7 @@ def compare_once(kind: Kind, index: int, tolerance: float, **machine: Any) -> Js
         "spread": {name: f["gate"]["spread"] for name, f in figures.items()},
         "noise": [round(x, 6) for x in decide.extract.pairs(costs[BASE_AGAIN], costs[BASE])],
         "foreign": shares.foreign,
+        "busy": guard.complaint(shares, evidence.usable) is not None,
         "load": host.snapshot()["load"],
         "seconds": round(session.used_s, 3),
         "failures": len(collector.failures),
@@ -113,7 +118,7 @@ def compare_once(kind: Kind, index: int, tolerance: float, **machine: Any) -> Js
 
 def todo(done: Sequence[Mapping[str, Any]], load: bool, seed: int) -> list[tuple[Kind, int]]:
     """What is still to be compared, in random order, the kinds mixed."""
-    known = {(line["kind"], line["index"]) for line in done}
+    known = {(line["kind"], line["index"]) for line in done if load or not line["busy"]}
     wanted = [(k, i) for k in KINDS if k.load == load for i in range(k.count)]
     random.Random(seed).shuffle(wanted)
     return [(kind, index) for kind, index in wanted if (kind.name, index) not in known]
@@ -151,7 +156,8 @@ def collect(folder: Path, minutes: float, load: bool, tolerance: float) -> int:
             if not load and guard.wait_until_quiet(end - time.monotonic(), 0.5) is not None:
                 break
             kind, index = left.pop(0)
-            line = compare_once(kind, index, tolerance)
+            attempt = sum((x["kind"], x["index"]) == (kind.name, index) for x in done)
+            line = compare_once(kind, index, tolerance, attempt)
             file.write(_text(line))
             file.flush()
             print(f"{kind.name} {index}: {line['verdicts']}, {line['seconds']} s", file=sys.stderr)

@@ -101,6 +101,11 @@ def counts(lines: Sequence[Json], figures: Sequence[str] = (TIME,)) -> dict[str,
     }
 
 
+def undisturbed(lines: Sequence[Json], kinds: Mapping[str, KindLike]) -> list[Json]:
+    """Without what others disturbed: whether they did does not depend on what was compared."""
+    return [line for line in lines if kinds[line["kind"]].load or not line["busy"]]
+
+
 def pooled_noise(lines: Sequence[Json], kinds: Mapping[str, KindLike]) -> list[float]:
     """The log ratios of all controls on the quiet machine: pairs that have no difference."""
     quiet = [line for line in lines if not kinds[line["kind"]].load]
@@ -109,10 +114,18 @@ def pooled_noise(lines: Sequence[Json], kinds: Mapping[str, KindLike]) -> list[f
 
 def report(lines: Sequence[Json], kinds: Mapping[str, KindLike]) -> str:
     """Tables in Markdown: verdicts by kind, promises, noise."""
-    noise = pooled_noise(lines, kinds)
-    parts = [_verdicts(lines, kinds)]
+    kept = undisturbed(lines, kinds)
+    noise = pooled_noise(kept, kinds)
+    parts = [_verdicts(kept, kinds)]
     if noise:
-        parts += [_promises(lines, kinds, noise), _noise(lines, kinds, noise)]
+        parts += [_promises(kept, kinds, noise), _noise(kept, kinds, noise)]
+    lost = [line for line in lines if line not in kept]
+    found = counts(lost)
+    parts.append(
+        f"Others used the machine during {len(lost)} further comparisons, which were made again: "
+        f"{found[HOST_INVALID]} of them were called host invalid, {found[SLOWER]} slower, "
+        f"{found[FASTER]} faster.\n"
+    )
     return "\n".join(parts)
 
 

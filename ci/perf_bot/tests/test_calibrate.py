@@ -31,6 +31,7 @@ def line(kind: str, index: int, verdict: str = "same", foreign: float = 0.01) ->
         "spread": dict.fromkeys(FIGURES, 0.005),
         "noise": [0.005 * math.sin(7.0 * index + k) for k in range(14)],
         "foreign": foreign,
+        "busy": foreign > 0.05,
         "load": 0.1,
         "seconds": 3.0,
         "failures": 0,
@@ -58,12 +59,23 @@ def test_what_was_compared_is_not_compared_again() -> None:
     assert len({kind.name for kind, _ in left[:30]}) == 4
 
 
+def test_what_was_disturbed_is_compared_again_and_counted_apart() -> None:
+    done = [line("itself", i) for i in range(10)]
+    done += [line("itself", 10, "host invalid", 0.3), line("itself, under load", 0, foreign=0.5)]
+    left = {(kind.name, i) for kind, i in calibrate.todo(done, False, 7)}
+    assert ("itself", 9) not in left and ("itself", 10) in left
+    assert (KINDS[4], 0) not in calibrate.todo(done, True, 7)
+    text = calibration.report(done, BY_NAME)
+    assert "| itself | 10 | 0 | 0 | 10 |" in text
+    assert "during 1 further comparisons, which were made again: 1 of them" in text
+
+
 def test_a_run_goes_on_where_the_last_one_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[str, int]] = []
 
-    def compare_once(kind: Kind, index: int, tolerance: float) -> Json:
+    def compare_once(kind: Kind, index: int, tolerance: float, attempt: int) -> Json:
         if len(made) % 4 == 3:
             made.append(("", 0))
             raise KeyboardInterrupt
