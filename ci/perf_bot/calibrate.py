@@ -104,6 +104,7 @@ def compare_once(
         "verdicts": {name: f["gate"]["verdict"] for name, f in figures.items()},
         "controls": {name: f["control"]["verdict"] for name, f in figures.items()},
         "tolerance": tolerance,
+        "looks": list(evidence.schedule.pairs),
         "ratio": figures[TIME]["gate"]["ratio"],
         "pairs": figures[TIME]["gate"]["pairs"],
         "spread": {name: f["gate"]["spread"] for name, f in figures.items()},
@@ -116,12 +117,15 @@ def compare_once(
     }
 
 
-def todo(done: Sequence[Mapping[str, Any]], load: bool, seed: int) -> list[tuple[Kind, int]]:
-    """What is still to be compared, in random order, the kinds mixed."""
+def todo(
+    done: Sequence[Mapping[str, Any]], load: bool, seed: int, only: Sequence[str] = ()
+) -> list[tuple[Kind, int]]:
+    """What is still to be compared, in random order, the kinds mixed; all of them, or only some."""
     known = {(line["kind"], line["index"]) for line in done if load or not line["busy"]}
     wanted = [(k, i) for k in KINDS if k.load == load for i in range(k.count)]
     random.Random(seed).shuffle(wanted)
-    return [(kind, index) for kind, index in wanted if (kind.name, index) not in known]
+    left = [(kind, index) for kind, index in wanted if (kind.name, index) not in known]
+    return [(kind, index) for kind, index in left if not only or kind.name in only]
 
 
 @contextmanager
@@ -139,7 +143,9 @@ def burner(wanted: bool) -> Iterator[None]:
         process.wait()
 
 
-def collect(folder: Path, minutes: float, load: bool, tolerance: float) -> int:
+def collect(
+    folder: Path, minutes: float, load: bool, tolerance: float, only: Sequence[str] = ()
+) -> int:
     """Makes comparisons for so long, each written as it is made; how many are still to be made."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / NAME
@@ -148,7 +154,7 @@ def collect(folder: Path, minutes: float, load: bool, tolerance: float) -> int:
     path.write_text("".join(_text(line) for line in done), encoding="utf-8")
     if {line["tolerance"] for line in done} - {tolerance}:
         raise ValueError(f"[tolerance] expects the one that {path} began with")
-    left = todo(done, load, _SEED)
+    left = todo(done, load, _SEED, only)
     end = time.monotonic() + 60.0 * minutes
     with burner(load), open(path, "a", encoding="utf-8") as file:
         while left and time.monotonic() < end:
@@ -174,6 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=user_path, default=user_path("perf-calibration"))
     parser.add_argument("--minutes", type=float, default=5.0, help="of this run")
     parser.add_argument("--tolerance", type=float, default=TOLERANCES[TIME], help="of times")
+    parser.add_argument("--kind", action="append", default=[], choices=[k.name for k in KINDS])
     parser.add_argument("--load", action="store_true", help="beside a process that burns a core")
     parser.add_argument("--report", action="store_true", help="print the report of what is there")
     args = parser.parse_args(argv)
@@ -184,7 +191,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             lines = calibration.read(args.out / NAME)
             sys.stdout.write(calibration.report(lines, {k.name: k for k in KINDS}))
             return 0
-        left = collect(args.out, args.minutes, args.load, args.tolerance)
+        left = collect(args.out, args.minutes, args.load, args.tolerance, args.kind)
     except (OSError, ValueError) as error:
         print(f"calibrate: {error}", file=sys.stderr)
         return 2

@@ -41,7 +41,7 @@ Json = dict[str, Any]
 
 GATE, CONTROL, INFO = "gate", "control", "pytorch"
 SIDES = {GATE: (HEAD, BASE), CONTROL: (BASE_AGAIN, BASE), INFO: (HEAD, PYTORCH)}
-POLICY = Policy(family_rate=0.002, control_rate=0.01, looks=3, growth=1.6, resamples=1000)
+POLICY = Policy(family_rate=0.002, control_rate=0.01, looks=3, growth=2.0, resamples=1000)
 # Spread of normal data over its interquartile range.
 _SIGMA_OF_IQR = 1.0 / 1.3489795
 

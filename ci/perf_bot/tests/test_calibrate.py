@@ -27,6 +27,7 @@ def line(kind: str, index: int, verdict: str = "same", foreign: float = 0.01) ->
         "controls": dict.fromkeys(FIGURES, "same"),
         "ratio": BY_NAME[kind].factor,
         "tolerance": 0.01,
+        "looks": [14, 28, 56],
         "pairs": 14,
         "spread": dict.fromkeys(FIGURES, 0.005),
         "noise": [0.005 * math.sin(7.0 * index + k) for k in range(14)],
@@ -55,6 +56,7 @@ def test_what_was_compared_is_not_compared_again() -> None:
     assert sorted(i for kind, i in left if kind.name == "itself") == list(range(190, 200))
     assert left == [item for item in calibrate.todo([], False, 7) if item in left]
     assert {kind.load for kind, _ in calibrate.todo([], True, 7)} == {True}
+    assert {k.name for k, _ in calibrate.todo([], False, 7, ["3 % slower"])} == {"3 % slower"}
     # The kinds are mixed, so that a drift of the machine is in all of them.
     assert len({kind.name for kind, _ in left[:30]}) == 4
 
