@@ -12,6 +12,9 @@ PROGRAM = Path(__file__).absolute().parent / "fuzz_calls.py"
 SECONDS = float(os.environ.get("ONEFLOW_FUZZ_SECONDS", "4"))
 SEED = os.environ.get("ONEFLOW_FUZZ_SEED", "1")
 
+# With a machine's whole memory a size of 2 ** 32 is granted, and takes longer than a call may.
+LIMIT = {"ONEFLOW_CPU_MEMORY_LIMIT": "2GiB"}
+
 RUN = """
 import runpy
 sys.argv = ["", {seed!r}, {seconds!r}, {log!r}]
@@ -23,7 +26,7 @@ def check(folder: Path, seconds: float, fault: str | None) -> None:
     """Calls for so many seconds end in nothing worse than exceptions."""
     log = folder / "last_call"
     program = RUN.format(seed=SEED, seconds=str(seconds), log=str(log), program=str(PROGRAM))
-    ended, calls = interpose.run(program, fault, timeout=seconds + 200)
+    ended, calls = interpose.run(program, fault, LIMIT, timeout=seconds + 200)
     last = log.read_text() if log.exists() else "none"
     assert interpose.forbidden(calls) == [], f"seed {SEED}, last call {last}"
     assert (ended.status, ended.stderr) == (0, ""), f"seed {SEED}, last call {last}"
