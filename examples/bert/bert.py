@@ -146,15 +146,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program; returns its status."""
     options = parse(arguments)
-    try:
-        run_training(options)
-    except UserError as error:
-        print(f"bert: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\nbert: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    return console.status_of("bert", lambda: run_training(options))
 
 
 if __name__ == "__main__":

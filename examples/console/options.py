@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 from collections.abc import Callable
 from typing import Any
@@ -72,3 +73,16 @@ def load_checkpoint(load: Callable[[str], Any], path: str, kind: str) -> dict[st
     if not isinstance(found, dict) or found.get("kind") != kind:
         raise UserError(f"{path!r} is no checkpoint of this program")
     return found
+
+
+def status_of(name: str, run: Callable[[], object]) -> int:
+    """Runs a program; returns its status. Says in one line why it did not end as it should."""
+    try:
+        run()
+    except UserError as error:
+        print(f"{name}: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(f"\n{name}: interrupted", file=sys.stderr)
+        return 130
+    return 0

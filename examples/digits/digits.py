@@ -195,18 +195,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program; returns its status."""
     options = parse(arguments)
-    try:
-        if options.predict is not None:
-            run_prediction(options)
-        else:
-            run_training(options)
-    except UserError as error:
-        print(f"digits: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\ndigits: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    run = run_training if options.predict is None else run_prediction
+    return console.status_of("digits", lambda: run(options))
 
 
 if __name__ == "__main__":

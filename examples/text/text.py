@@ -209,18 +209,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the program; returns its status."""
     options = parse(arguments)
-    try:
-        if options.write is not None:
-            _print_sample(load_writer(options.write), options)
-        else:
-            run_training(options)
-    except UserError as error:
-        print(f"text: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("\ntext: interrupted", file=sys.stderr)
-        return 130
-    return 0
+    if options.write is None:
+        return console.status_of("text", lambda: run_training(options))
+    return console.status_of("text", lambda: _print_sample(load_writer(options.write), options))
 
 
 if __name__ == "__main__":
