@@ -28,6 +28,13 @@ struct BatchNormAttrs {
   bool training = true;
 };
 
+// fused_batch_norm and its backward: batch norm over dim 1 with its own statistics; then an operand is added, if one
+// is given, and with `relu` what is negative becomes 0.
+struct FusedBatchNormAttrs {
+  double epsilon = 0.0;
+  bool relu = false;
+};
+
 // running = (1 - momentum) * running + momentum * batch's; the variance times `correction` first.
 struct UpdateStatsAttrs {
   double momentum = 0.0;

@@ -143,6 +143,75 @@ Maybe<void> InferBatchNormBackward(const InferContext& context, TensorMeta* outp
   return Ok();
 }
 
+namespace {
+
+// Of x; it must be (N, C, ...) with places beside the channels.
+Maybe<Shape> FusedChannels(const InferContext& context, int x) {
+  JUST(CheckFloating(context, x));
+  const Shape& shape = context.inputs[x]->shape;
+  if (shape.size() < 3) {
+    return RuntimeError("[{}] expects an input (N, C, ...) of at least 3 dimensions, got {}",
+                        context.op, shape);
+  }
+  return Shape{shape[1]};
+}
+
+// An operand of x's shape and dtype, if it was given.
+Maybe<void> CheckLike(const InferContext& context, int i, int x) {
+  const TensorMeta* given = Given(context, i);
+  const TensorMeta& like = *context.inputs[x];
+  if (given == nullptr || (given->shape == like.shape && given->dtype == like.dtype)) {
+    return Ok();
+  }
+  return RuntimeError("[{}] expects input {} of the input's shape and dtype {} {}, got {} {}",
+                      context.op, i, DataTypeName(like.dtype), like.shape,
+                      DataTypeName(given->dtype), given->shape);
+}
+
+Maybe<void> CheckChannels(const InferContext& context, int i, const Shape& channels) {
+  const TensorMeta* given = Given(context, i);
+  if (given == nullptr || (given->shape == channels && IsFloating(given->dtype))) { return Ok(); }
+  return RuntimeError("[{}] expects input {} of shape {} and a floating dtype, got {} {}",
+                      context.op, i, channels, DataTypeName(given->dtype), given->shape);
+}
+
+}  // namespace
+
+Maybe<void> InferFusedBatchNorm(const InferContext& context, TensorMeta* outputs) {
+  const Shape channels = JUST(FusedChannels(context, 0));
+  JUST(CheckChannels(context, 1, channels));
+  JUST(CheckChannels(context, 2, channels));
+  JUST(CheckLike(context, 3, 0));
+  outputs[0].shape = context.inputs[0]->shape;
+  SetStats(&outputs[1], outputs[0].dtype, channels);
+  SetStats(&outputs[2], outputs[0].dtype, channels);
+  return Ok();
+}
+
+Maybe<void> InferFusedBatchNormBackward(const InferContext& context, TensorMeta* outputs) {
+  constexpr int kX = 2;
+  const Shape channels = JUST(FusedChannels(context, kX));
+  for (int i : {0, 1, 6}) { JUST(CheckLike(context, i, kX)); }
+  for (int i : {3, 4, 5}) { JUST(CheckChannels(context, i, channels)); }
+  const bool relu = context.GetAttrs<FusedBatchNormAttrs>().relu;
+  if (relu != (Given(context, 6) != nullptr)) {
+    return RuntimeError("[{}] expects the result where relu was applied, and only there",
+                        context.op);
+  }
+  outputs[0].shape = context.inputs[kX]->shape;
+  for (int i = 1; i < 3; ++i) {
+    SetStats(&outputs[i], outputs[0].dtype, channels);
+    const TensorMeta* weight = Given(context, 3);
+    if (weight != nullptr) { outputs[i].dtype = weight->dtype; }
+  }
+  return Ok();
+}
+
+Maybe<void> InferFusedBatchNormAddBackward(const InferContext& context, TensorMeta* outputs) {
+  outputs[3].shape = context.inputs[2]->shape;
+  return InferFusedBatchNormBackward(context, outputs);
+}
+
 Maybe<void> InferUpdateStats(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckFloating(context, 0));
   const TensorMeta& mean = *context.inputs[0];

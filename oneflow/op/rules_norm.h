@@ -20,6 +20,13 @@ Maybe<void> InferBatchNormInference(const InferContext& context, TensorMeta* out
 Maybe<void> InferBatchNormMoments(const InferContext& context, TensorMeta* outputs);
 // dy, x, [weight], mean, variance -> dx, dweight, dbias. BatchNormAttrs.
 Maybe<void> InferBatchNormBackward(const InferContext& context, TensorMeta* outputs);
+// x, [weight], [bias], [addend] -> y, mean, variance. FusedBatchNormAttrs.
+Maybe<void> InferFusedBatchNorm(const InferContext& context, TensorMeta* outputs);
+// dy, [more], x, [weight], mean, variance, [y] -> dx, dweight, dbias: dy + more is the gradient of y, and relu was
+// applied if y is given.
+Maybe<void> InferFusedBatchNormBackward(const InferContext& context, TensorMeta* outputs);
+// The same, and the gradient of the addend.
+Maybe<void> InferFusedBatchNormAddBackward(const InferContext& context, TensorMeta* outputs);
 // running mean, running variance, mean, variance -> the first two. UpdateStatsAttrs.
 Maybe<void> InferUpdateStats(const InferContext& context, TensorMeta* outputs);
 // x, [weight], [bias] -> y, mean, inv_std. GroupNormAttrs.

@@ -2,10 +2,18 @@
 
 #include <utility>
 
+#include "oneflow/op/generated/op_defs_batch_norm.h"
+
 namespace oneflow {
 namespace graph {
 
 namespace {
+
+// Those read a channel as often as they need to before they write it, element by element.
+bool IsFusedNorm(const OpDef& def) {
+  return &def == &kFusedBatchNormDef || &def == &kFusedBatchNormBackwardDef ||
+         &def == &kFusedBatchNormAddBackwardDef;
+}
 
 // May output 0 of `node` be put where its input `i` is, element for element?
 bool Fits(const LogicalGraph& graph, const Usage& usage, NodeId id, size_t i) {
@@ -34,8 +42,10 @@ Maybe<PassResult> ReuseInPlace(const LogicalGraph& graph) {
   const auto end = static_cast<NodeId>(graph.nodes().size());
   for (NodeId id = 0; id < end; ++id) {
     const Node& node = graph.node(id);
+    const bool element_by_element =
+        (node.outputs.size() == 1 && IsElementwise(*node.def)) || IsFusedNorm(*node.def);
     const bool suits = node.form == Form::kFresh && node.Computes() && node.fused < 0 &&
-                       node.outputs.size() == 1 && IsElementwise(*node.def) && !node.draws();
+                       element_by_element && !node.draws();
     for (size_t i = 0; suits && i < node.inputs.size(); ++i) {
       if (!Fits(graph, usage, id, i)) { continue; }
       (*result.mutable_nodes())[static_cast<size_t>(id)].reuses = static_cast<int>(i);

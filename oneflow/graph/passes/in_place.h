@@ -1,5 +1,5 @@
-// In-place reuse: an elementwise op whose operand ends there writes its result into that operand's
-// memory.
+// In-place reuse: an elementwise op, or a fused batch norm, whose operand ends there writes its first result
+// into that operand's memory.
 #ifndef ONEFLOW_GRAPH_PASSES_IN_PLACE_H_
 #define ONEFLOW_GRAPH_PASSES_IN_PLACE_H_
 

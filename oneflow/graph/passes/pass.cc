@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "oneflow/graph/passes/batch_norm_fusion.h"
 #include "oneflow/graph/passes/common_subexpressions.h"
 #include "oneflow/graph/passes/constant_folding.h"
 #include "oneflow/graph/passes/dead_nodes.h"
@@ -39,9 +40,10 @@ bool IsElementwise(const OpDef& def) {
 
 const std::vector<Pass>& DefaultPasses() {
   static const auto* passes = new std::vector<Pass>{
-      {"constant_folding", &FoldConstants}, {"common_subexpressions", &MergeCommonSubexpressions},
-      {"dead_nodes", &EliminateDeadNodes},  {"late_updates", &DelayUpdates},
-      {"fusion", &FuseElementwise},         {"in_place", &ReuseInPlace},
+      {"constant_folding", &FoldConstants},  {"common_subexpressions", &MergeCommonSubexpressions},
+      {"dead_nodes", &EliminateDeadNodes},   {"late_updates", &DelayUpdates},
+      {"batch_norm_fusion", &FuseBatchNorm}, {"fusion", &FuseElementwise},
+      {"in_place", &ReuseInPlace},
   };
   return *passes;
 }

@@ -12,7 +12,14 @@ import oneflow as flow
 from oneflow import nn
 
 # Without these a graph does what eager does, op by op.
-PASSES = ("common_subexpressions", "dead_nodes", "constant_folding", "fusion", "in_place")
+PASSES = (
+    "common_subexpressions",
+    "dead_nodes",
+    "constant_folding",
+    "batch_norm_fusion",
+    "fusion",
+    "in_place",
+)
 
 
 class FunctionGraph(nn.Graph):

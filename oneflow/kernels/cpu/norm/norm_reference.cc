@@ -223,6 +223,43 @@ Maybe<void> RunBatchBackward(const KernelCall& call) {
   return Ok();
 }
 
+// ---- fused batch norm ---------------------------------------------------------------------------
+
+// x, [weight], [bias], [addend] -> y, mean, variance.
+Maybe<void> RunFused(const KernelCall& call) {
+  const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
+  const Partition p = OfBatch(call.inputs[0], 1);
+  const Reals x = Input(call, 0), addend = Input(call, 3);
+  Reals mean, variance;
+  MomentsOf(p, x, true, &mean, &variance);
+  const Reals inv_std = InverseStds(variance, attrs.epsilon);
+  Reals y = Normalized(p, x, mean, inv_std, Input(call, 1), Input(call, 2));
+  for (int64_t i = 0; i < p.count; ++i) {
+    y[At(i)] += OrElse(addend, i, 0.0);
+    if (attrs.relu && y[At(i)] <= 0.0) { y[At(i)] = 0.0; }
+  }
+  Put(call.outputs[0], y);
+  Put(call.outputs[1], mean);
+  Put(call.outputs[2], variance);
+  return Ok();
+}
+
+// dy, [more], x, [weight], mean, variance, [y] -> dx, dweight, dbias, [gradient of the addend].
+Maybe<void> RunFusedBackward(const KernelCall& call) {
+  const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
+  const Partition p = OfBatch(call.inputs[2], 1);
+  Reals g = Input(call, 0);
+  const Reals more = Input(call, 1), y = Input(call, 6);
+  for (int64_t i = 0; i < p.count; ++i) {
+    g[At(i)] += OrElse(more, i, 0.0);
+    if (!(OrElse(y, i, 1.0) > 0.0)) { g[At(i)] = 0.0; }
+  }
+  PutGradients(call, GradientsOf(p, g, Input(call, 2), Input(call, 3), Input(call, 4),
+                                 InverseStds(Input(call, 5), attrs.epsilon), true, false));
+  if (call.num_outputs > 3) { Put(call.outputs[3], g); }
+  return Ok();
+}
+
 double Cost(const KernelCall& call) { return 200.0 * static_cast<double>(call.inputs[0].Count()); }
 
 }  // namespace
@@ -239,6 +276,9 @@ ONEFLOW_REGISTER_REFERENCE(batch_norm_inference, RunInference);
 ONEFLOW_REGISTER_REFERENCE(batch_norm_moments, RunMoments);
 ONEFLOW_REGISTER_REFERENCE(batch_norm_update_stats, RunUpdateStats);
 ONEFLOW_REGISTER_REFERENCE(batch_norm_backward, RunBatchBackward);
+ONEFLOW_REGISTER_REFERENCE(fused_batch_norm, RunFused);
+ONEFLOW_REGISTER_REFERENCE(fused_batch_norm_backward, RunFusedBackward);
+ONEFLOW_REGISTER_REFERENCE(fused_batch_norm_add_backward, RunFusedBackward);
 
 }  // namespace reference
 }  // namespace cpu

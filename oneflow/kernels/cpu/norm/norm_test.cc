@@ -1,5 +1,6 @@
 // Norms, softmax, losses, dropout and embeddings: the same bits on every instruction set and for any
 // number of threads, and norms against plain loops and their references.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "oneflow/kernels/attrs.h"
 #include "oneflow/kernels/attrs_norm.h"
 #include "oneflow/kernels/cpu/kernel_testing.h"
+#include "oneflow/kernels/cpu/norm/fused_norm_loops.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -217,6 +220,136 @@ TEST(BatchNorm, AgreesWithReference) {
                                 &update,
                                 tolerance}),
               "");
+  }
+}
+
+// One in three elements is 0, as relu leaves them.
+HostArray Cut(Rng* rng, DataType dtype, const Dims& shape) {
+  HostArray array = Random(rng, dtype, shape);
+  for (int64_t i = 0; i < array.count(); ++i) {
+    if (OneIn(rng, 3)) { array.Set(i, 0.0); }
+  }
+  return array;
+}
+
+TEST(FusedBatchNorm, AgreesWithReference) {
+  Rng rng(15);
+  for (int trial = 0; trial < 150; ++trial) {
+    const DataType dtype = PickDtype(&rng, kDtypes);
+    const Dims shape = {Pick(&rng, 1, 9), Pick(&rng, 1, 20), Pick(&rng, 1, 9), Pick(&rng, 1, 12)};
+    const Dims channels = {shape[1]};
+    const auto random = [&] { return Random(&rng, dtype, shape, PickLayout(&rng, true)); };
+    const HostArray x = random(), dy = random(), more = random(), y = Cut(&rng, dtype, shape);
+    const HostArray weight = Random(&rng, dtype, channels), bias = Random(&rng, dtype, channels);
+    const auto maybe = [&](const HostArray& array) { return OneIn(&rng, 2) ? &array : nullptr; };
+    const FusedBatchNormAttrs attrs{0.1, OneIn(&rng, 2)};
+    const HostArray blank = RandomArray(&rng, dtype, shape, PickLayout(&rng, false));
+    const HostArray stats(dtype, channels);
+    const double tolerance = 10 * ToleranceFor(dtype);
+    const HostArray* w = maybe(weight);
+    ASSERT_EQ(AgainstReference({"fused_batch_norm",
+                                {&x, w, maybe(bias), maybe(more)},
+                                {blank, stats, stats},
+                                &attrs,
+                                tolerance}),
+              "");
+    HostArray mean(dtype, channels), variance(dtype, channels), out(dtype, shape);
+    CHECK_JUST(Call("fused_batch_norm.cpu.reference", {&x, w, nullptr, nullptr},
+                    {&out, &mean, &variance}, &attrs));
+    const Arrays in = {&dy, maybe(more), &x, w, &mean, &variance, attrs.relu ? &y : nullptr};
+    ASSERT_EQ(AgainstReference(
+                  {"fused_batch_norm_backward", in, {blank, stats, stats}, &attrs, 40 * tolerance}),
+              "");
+    ASSERT_EQ(AgainstReference({"fused_batch_norm_add_backward",
+                                in,
+                                {blank, stats, stats, blank},
+                                &attrs,
+                                40 * tolerance}),
+              "");
+  }
+}
+
+// What a graph computes after the pass has the bits of what it computed before.
+TEST(FusedBatchNorm, HasTheBitsOfTheSeparateOps) {
+  Rng rng(16);
+  const Dims shape{3, 5, 300};
+  for (DataType dtype : kFloats) {
+    const HostArray x = Random(&rng, dtype, shape), addend = Random(&rng, dtype, shape);
+    const HostArray dy = Random(&rng, dtype, shape), weight = Random(&rng, dtype, {5});
+    HostArray y(dtype, shape), mean(dtype, {5}), variance(dtype, {5}), fused(dtype, shape);
+    HostArray dw(dtype, {5}), db(dtype, {5}), dx(dtype, shape), want(dtype, shape);
+    const BatchNormAttrs plain;
+    const FusedBatchNormAttrs attrs{0.0, true};
+    const AddAttrs add;
+    CHECK_JUST(
+        Call("batch_norm.cpu.vector", {&x, &weight, &weight}, {&y, &mean, &variance}, &plain));
+    CHECK_JUST(Call("add.cpu.vector", {&y, &addend}, {&dx}, &add));
+    CHECK_JUST(Call("relu.cpu.vector", {&dx}, {&want}, nullptr));
+    CHECK_JUST(Call("fused_batch_norm.cpu.vector", {&x, &weight, &weight, &addend},
+                    {&fused, &mean, &variance}, &attrs));
+    EXPECT_EQ(Difference(fused, want, 0.0), "");
+    CHECK_JUST(Call("relu_backward.cpu.vector", {&dy, &fused}, {&y}, nullptr));
+    CHECK_JUST(Call("batch_norm_backward.cpu.vector", {&y, &x, &weight, &mean, &variance},
+                    {&want, &dw, &db}, &plain));
+    CHECK_JUST(Call("fused_batch_norm_backward.cpu.vector",
+                    {&dy, nullptr, &x, &weight, &mean, &variance, &fused}, {&dx, &dw, &db},
+                    &attrs));
+    EXPECT_EQ(Difference(dx, want, 0.0), "");
+  }
+}
+
+// As a graph calls it where an operand ends: the result is that operand's array.
+TEST(FusedBatchNorm, WritesOverAnOperand) {
+  Rng rng(19);
+  const Dims shape{3, 5, 40}, channels{5};
+  const FusedBatchNormAttrs attrs{0.1, true};
+  const HostArray x = Random(&rng, DataType::kFloat, shape), y = Cut(&rng, DataType::kFloat, shape);
+  const HostArray dy = Random(&rng, DataType::kFloat, shape), more = Random(&rng, x.dtype(), shape);
+  HostArray mean(x.dtype(), channels), variance(mean), dw(mean), db(mean), out(x), kept(x);
+  const Arrays forward = {&x, nullptr, nullptr, &more};
+  CHECK_JUST(Call("fused_batch_norm.cpu.vector", forward, {&out, &mean, &variance}, &attrs));
+  const HostArray over_addend(more);
+  CHECK_JUST(Call("fused_batch_norm.cpu.vector", {&x, nullptr, nullptr, &over_addend},
+                  {&over_addend, &mean, &variance}, &attrs, 2));
+  EXPECT_EQ(Difference(over_addend, out, 0.0), "");
+  const std::string op = "fused_batch_norm_add_backward.cpu.vector";
+  const Arrays backward = {&dy, &more, &x, nullptr, &mean, &variance, &y};
+  CHECK_JUST(Call(op.c_str(), backward, {&out, &dw, &db, &kept}, &attrs));
+  for (size_t i : {0, 1, 2, 6}) {
+    const HostArray target(*backward[i]);
+    Arrays in = backward;
+    in[i] = &target;
+    CHECK_JUST(Call(op.c_str(), in, {&target, &dw, &db, &kept}, &attrs, 2));
+    EXPECT_EQ(Difference(target, out, 0.0), "") << i;
+  }
+}
+
+// Past the caches the same numbers arrive.
+TEST(FusedBatchNorm, StreamsWhatItStores) {
+  constexpr int64_t kCount = 1000;
+  alignas(64) float stored[kCount], streamed[kCount];
+  float x[kCount], dy[kCount];
+  for (int64_t i = 0; i < kCount; ++i) {
+    x[i] = static_cast<float>(i % 17) - 8.0F;
+    dy[i] = static_cast<float>(i % 5) - 2.0F;
+  }
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    const FusedNormLoops<float>& loops = GetFusedNormLoops<float>();
+    for (const float* addend :
+         {static_cast<const float*>(nullptr), static_cast<const float*>(dy)}) {
+      for (bool stream : {false, true}) {
+        loops.run(x, addend, stream ? streamed : stored, kCount, 0.5F, 2.0F, 0.1F, true, stream);
+      }
+      GetStreamLoops().fence();
+      EXPECT_TRUE(std::equal(stored, stored + kCount, streamed)) << IsaName(config.isa);
+      for (bool stream : {false, true}) {
+        loops.backward({dy, addend, x}, x, stream ? streamed : stored, kCount, 0.5F, 0.2F, 0.3F,
+                       2.0F, stream);
+      }
+      GetStreamLoops().fence();
+      EXPECT_TRUE(std::equal(stored, stored + kCount, streamed)) << IsaName(config.isa);
+    }
   }
 }
 
