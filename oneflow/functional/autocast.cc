@@ -17,6 +17,7 @@ const std::unordered_map<std::string_view, Kind>& Lists() {
       {"linear", Kind::kShort},
       {"convolution", Kind::kShort},
       {"convolution_input_grad", Kind::kShort},  // transposed convolutions; in backward all is off
+      {"scaled_dot_product_attention", Kind::kShort},
       {"normalization", Kind::kFloat},
       {"layer_norm", Kind::kFloat},
       {"group_norm", Kind::kFloat},
@@ -25,7 +26,6 @@ const std::unordered_map<std::string_view, Kind>& Lists() {
       {"cross_entropy", Kind::kFloat},
       {"nll_loss", Kind::kFloat},
       {"pointwise_loss", Kind::kFloat},
-      {"scaled_dot_product_attention", Kind::kFloat},
       {"lstm", Kind::kFloat},
       {"gru", Kind::kFloat},
       {"rnn", Kind::kFloat},
@@ -116,8 +116,8 @@ Maybe<void> CastOperands(const char* op, const TensorPtr* operands, int count, C
   return Ok();
 }
 
-Pause::Pause() {
-  if (__builtin_expect(MayBeOn(), 0) && Own().enabled) {
+Pause::Pause(bool pauses) {
+  if (__builtin_expect(MayBeOn(), 0) && pauses && Own().enabled) {
     was_on_ = true;
     SetEnabled(false);
   }

@@ -47,7 +47,7 @@ Maybe<void> CastOperands(const char* op, const TensorPtr* operands, int count, C
 // Off for the life of the object: gradients have the dtypes of what was computed.
 class Pause {
  public:
-  Pause();
+  explicit Pause(bool pauses = true);
   ~Pause();
   Pause(const Pause&) = delete;
   Pause& operator=(const Pause&) = delete;

@@ -4,6 +4,7 @@
 
 #include "oneflow/autograd/grad_mode.h"
 #include "oneflow/functional/attr_helpers.h"
+#include "oneflow/functional/autocast.h"
 #include "oneflow/functional/composites.h"
 #include "oneflow/functional/composites_loss.h"
 #include "oneflow/functional/generated/functional_class_loss.h"
@@ -56,9 +57,12 @@ Maybe<TensorPtr> CrossEntropy(const TensorPtr& input, const TensorPtr& target,
   if (IsFloating(target->dtype()) && target->shape() == input->shape()) {
     return CrossEntropyProb(input, target, weight, reduction, label_smoothing);
   }
+  // Autocast wants the loss in float32, which does not ask for a copy of the logits.
+  const bool wide = autocast::Enabled() && input->dtype() == DataType::kBFloat16;
+  const autocast::Pause pause(wide);
   return JUST(softmax_loss(input, target, JUST(FittedWeight(weight, input)),
-                           input->ndim() == 1 ? 0 : 1, ignore_index, reduction,
-                           label_smoothing))[0];
+                           input->ndim() == 1 ? 0 : 1, ignore_index, reduction, label_smoothing,
+                           wide))[0];
 }
 
 Maybe<TensorPtr> CrossEntropyProb(const TensorPtr& input, const TensorPtr& target,
@@ -90,7 +94,7 @@ Maybe<TensorPtr> SparseSoftmaxCrossEntropy(const TensorPtr& logits, const Tensor
   }
   // No label is ignored.
   return JUST(softmax_loss(logits, label, nullptr, logits->ndim() - 1,
-                           std::numeric_limits<int64_t>::min(), "none", 0.0))[0];
+                           std::numeric_limits<int64_t>::min(), "none", 0.0, false))[0];
 }
 
 Maybe<TensorPtr> SparseCrossEntropy(const TensorPtr& prediction, const TensorPtr& label,
@@ -135,8 +139,9 @@ Maybe<TensorPtr> SoftmaxLossGrad(const TensorPtr& grad, const TensorPtr& input,
                                          class_dim, ignore_index, reduction, label_smoothing));
     a = JUST(neg(JUST(sum(minus_k, Dims{class_dim}, true))));
   }
-  const TensorPtr dx = JUST(add(JUST(mul(JUST(softmax(input, class_dim)), a)), minus_k));
-  return mul(dx, reduction == "none" ? JUST(unsqueeze(grad, class_dim)) : grad);
+  TensorPtr dx = JUST(add(JUST(mul(JUST(softmax(input, class_dim)), a)), minus_k));
+  dx = JUST(mul(dx, reduction == "none" ? JUST(unsqueeze(grad, class_dim)) : grad));
+  return dx->dtype() == input->dtype() ? Maybe<TensorPtr>(dx) : cast(dx, input->dtype());
 }
 
 Maybe<TensorPtr> CtcLoss(const TensorPtr& log_probs, const TensorPtr& targets,

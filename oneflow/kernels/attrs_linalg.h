@@ -18,7 +18,10 @@ struct SequenceAttrs {
 // fused_attention and its gradient.
 struct AttentionAttrs {
   double scale = 1.0;
+  double dropout = 0.0;    // weights that are kept are multiplied by 1 / (1 - dropout)
   bool is_causal = false;  // query i sees keys 0 to i
+  bool rows_first =
+      false;  // the result and gradients lie as (a, rows, b, cols), not (a, b, rows, cols)
 };
 
 static_assert(std::is_trivially_copyable_v<SequenceAttrs> &&

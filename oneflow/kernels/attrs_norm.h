@@ -55,6 +55,12 @@ struct DropoutAttrs {
   RandomSlot slot;
 };
 
+// dropout_kept: -> a mask of that shape, as dropout draws it.
+struct DropoutKeptOpAttrs {
+  DropoutAttrs kernel;
+  IntList shape;
+};
+
 // dropout_backward: dy, mask -> dx.
 struct DropoutBackwardAttrs {
   double p = 0.5;
@@ -91,6 +97,7 @@ struct SoftmaxLossAttrs {
   int64_t ignore_index = -100;
   Reduction reduction = Reduction::kMean;
   double label_smoothing = 0.0;
+  bool wide_loss = false;  // the loss of 16-bit logits in float32
 };
 
 struct CtcLossAttrs {
@@ -126,6 +133,7 @@ struct EmbeddingRenormAttrs {
 static_assert(std::is_trivially_copyable_v<LayerNormAttrs> &&
                   std::is_trivially_copyable_v<BatchNormAttrs> &&
                   std::is_trivially_copyable_v<DropoutAttrs> &&
+                  std::is_trivially_copyable_v<DropoutKeptOpAttrs> &&
                   std::is_trivially_copyable_v<PointwiseLossBackwardAttrs> &&
                   std::is_trivially_copyable_v<SoftmaxLossAttrs> &&
                   std::is_trivially_copyable_v<EmbeddingBackwardAttrs>,

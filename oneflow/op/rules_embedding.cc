@@ -42,6 +42,13 @@ Maybe<void> InferDropout(const InferContext& context, TensorMeta* outputs) {
   return Ok();
 }
 
+Maybe<void> InferDropoutKept(const InferContext& context, TensorMeta* outputs) {
+  outputs[0].shape = context.GetAttrs<DropoutKeptOpAttrs>().shape.ToDims();
+  outputs[0].dtype = DataType::kBool;
+  JUST(CheckedBytes(context.op, outputs[0].shape, outputs[0].dtype));
+  return Ok();
+}
+
 Maybe<void> InferDropoutBackward(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckFloating(context, 0));
   const TensorMeta& dy = *context.inputs[0];

@@ -1,5 +1,6 @@
 #include "oneflow/op/rules_linalg.h"
 
+#include "oneflow/kernels/attrs_linalg.h"
 #include "oneflow/op/rules_util.h"
 
 namespace oneflow {
@@ -106,6 +107,11 @@ Maybe<void> CheckSquare(const InferContext& context) {
   return CheckFloating(context, 0);
 }
 
+// (a, b, rows, cols), or as (a, rows, b, cols).
+Shape InRows(const Shape& shape, bool rows_first) {
+  return rows_first ? Shape{shape[0], shape[2], shape[1], shape[3]} : shape;
+}
+
 }  // namespace
 
 Maybe<void> InferLstmLayer(const InferContext& context, TensorMeta* outputs) {
@@ -148,14 +154,29 @@ Maybe<void> InferAttention(const InferContext& context, TensorMeta* outputs) {
                           context.inputs[3]->shape);
     }
   }
-  outputs[0].shape = Shape{q[0], q[1], q[2], v[3]};
+  if (context.inputs[4] != nullptr) {
+    const TensorMeta& kept = *context.inputs[4];
+    const Shape scores{q[0], q[1], q[2], k[2]};
+    if (kept.dtype != DataType::kBool || kept.shape != scores) {
+      return RuntimeError(
+          "[{}] expects a bool for each weight, {}, that says whether it is kept, got "
+          "{} {}",
+          context.op, scores, DataTypeName(kept.dtype), kept.shape);
+    }
+  }
+  const bool rows_first = context.GetAttrs<AttentionAttrs>().rows_first;
+  outputs[0].shape = InRows(Shape{q[0], q[1], q[2], v[3]}, rows_first);
   outputs[1].shape = Shape{q[0], q[1], q[2]};
+  if (outputs[1].dtype == DataType::kBFloat16) { outputs[1].dtype = DataType::kFloat; }
   return Ok();
 }
 
 Maybe<void> InferAttentionBackward(const InferContext& context, TensorMeta* outputs) {
-  for (int i = 0; i < 3; ++i) { outputs[i].shape = context.inputs[i + 1]->shape; }
-  return CheckShape(context, 0, context.inputs[5]->shape);
+  const bool rows_first = context.GetAttrs<AttentionAttrs>().rows_first;
+  for (int i = 0; i < 3; ++i) {
+    outputs[i].shape = InRows(context.inputs[i + 1]->shape, rows_first);
+  }
+  return CheckShape(context, 0, context.inputs[6]->shape);
 }
 
 Maybe<void> InferInverse(const InferContext& context, TensorMeta* outputs) {

@@ -20,8 +20,9 @@ Maybe<void> InferLstmLayerBackward(const InferContext& context, TensorMeta* outp
 Maybe<void> InferGruLayerBackward(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferRnnLayerBackward(const InferContext& context, TensorMeta* outputs);
 
-// q (a, b, l, e), k (a, b, s, e), v (a, b, s, f), a mask that broadcasts to (a, b, l, s) or none ->
-// (a, b, l, f), and (a, b, l).
+// q (a, b, l, e), k (a, b, s, e), v (a, b, s, f), a mask that broadcasts to (a, b, l, s) or none, which
+// weights are kept (a, b, l, s) or none -> (a, b, l, f), and (a, b, l). AttentionAttrs::rows_first: (a, l,
+// b, f), and so the gradients.
 Maybe<void> InferAttention(const InferContext& context, TensorMeta* outputs);
 // The gradient of the first result, the operands, both results -> the gradients of q, k and v.
 Maybe<void> InferAttentionBackward(const InferContext& context, TensorMeta* outputs);

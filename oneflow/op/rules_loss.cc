@@ -88,6 +88,7 @@ Maybe<void> InferSoftmaxLoss(const InferContext& context, TensorMeta* outputs) {
   const TensorMeta& x = *context.inputs[0];
   const Shape samples = WithoutClasses(x.shape, attrs.class_dim);
   outputs[0].shape = attrs.reduction == Reduction::kNone ? samples : Shape();
+  outputs[0].dtype = attrs.wide_loss ? StatsDtype(x.dtype) : x.dtype;
   for (int i = 1; i < 4; ++i) {
     outputs[i].shape = i == 1 ? Shape() : samples;
     outputs[i].dtype = StatsDtype(x.dtype);
@@ -105,6 +106,7 @@ Maybe<void> InferSoftmaxLossBackward(const InferContext& context, TensorMeta* ou
   JUST(CheckShape(context, 5, samples));
   JUST(CheckShape(context, 6, samples));
   outputs[0].shape = x;
+  outputs[0].dtype = context.inputs[1]->dtype;  // the loss may be wider
   return Ok();
 }
 

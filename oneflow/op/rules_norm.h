@@ -36,6 +36,8 @@ Maybe<void> InferGroupNormBackward(const InferContext& context, TensorMeta* outp
 
 // x, [addend] -> y, mask. DropoutAttrs.
 Maybe<void> InferDropout(const InferContext& context, TensorMeta* outputs);
+// -> a bool of that shape for each element. DropoutKeptOpAttrs.
+Maybe<void> InferDropoutKept(const InferContext& context, TensorMeta* outputs);
 // dy, mask -> dx. DropoutBackwardAttrs.
 Maybe<void> InferDropoutBackward(const InferContext& context, TensorMeta* outputs);
 

@@ -1949,6 +1949,17 @@ def scaled_dot_product_attention(
     *,
     scale: float | None = None,
 ) -> Tensor: ...
+def scaled_dot_product_attention_kept(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    kept: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> Tensor: ...
 @overload
 def scatter(
     input: Tensor,

@@ -1,5 +1,5 @@
 // A matrix multiplication inside another kernel: by oneDNN where it is the faster, else by the
-// project's own loops.
+// project's own loops, which widen bfloat16 first.
 //
 // Thread safety: pure functions; oneDNN's primitives are cached by thread. Ownership: borrows the
 // operands. Blocking: waits for its own threads only.
@@ -20,6 +20,7 @@ namespace cpu {
 // `lda` (`ldb`) apart, or, transposed, column-major with columns that far apart.
 struct InnerGemm {
   DataType dtype = DataType::kFloat;
+  bool float_result = false;  // c is float32: for bfloat16, which REQUIRES it
   int64_t m = 0, n = 0, k = 0;
   int64_t lda = 0, ldb = 0, ldc = 0;
   bool transpose_a = false, transpose_b = false;

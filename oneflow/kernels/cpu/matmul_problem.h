@@ -23,6 +23,7 @@ struct MatrixLayout {
 
 struct MatmulProblem {
   DataType dtype = DataType::kFloat;
+  bool float_result = false;  // c is float32, whatever a and b are
   int64_t m = 0, n = 0, k = 0;
   int64_t batch = 1;
   MatrixLayout a, b, c;  // m x k, k x n, m x n (c is row-major)

@@ -20,12 +20,13 @@ using onednn::MemoryDesc;
 using onednn::Primitive;
 using onednn::PrimitiveDesc;
 
-constexpr size_t kFields = 15;
+constexpr size_t kFields = 16;
 
 onednn::Signature<kFields> SignatureOf(const MatmulProblem& p, bool has_bias, int threads) {
-  return {p.m,       p.n,     p.k,       p.batch, p.a.batch,
-          p.a.row,   p.a.col, p.b.batch, p.b.row, p.b.col,
-          p.c.batch, p.c.row, has_bias,  threads, static_cast<int64_t>(p.dtype)};
+  return {p.m,           p.n,     p.k,       p.batch, p.a.batch,
+          p.a.row,       p.a.col, p.b.batch, p.b.row, p.b.col,
+          p.c.batch,     p.c.row, has_bias,  threads, static_cast<int64_t>(p.dtype),
+          p.float_result};
 }
 
 }  // namespace
@@ -63,8 +64,8 @@ dnnl_data_type_t TypeOf(DataType dtype) {
 }
 
 // `layout` as a descriptor, with a batch dimension if the problem has one.
-MemoryDesc MakeDesc(const MatmulProblem& p, const MatrixLayout& layout, int64_t rows,
-                    int64_t cols) {
+MemoryDesc MakeDesc(const MatmulProblem& p, dnnl_data_type_t type, const MatrixLayout& layout,
+                    int64_t rows, int64_t cols) {
   const bool batched = p.batch > 1;
   const bool repeats = layout.batch == 0;
   // The stride of a batch dimension of size 1 means nothing, but must look dense.
@@ -73,8 +74,7 @@ MemoryDesc MakeDesc(const MatmulProblem& p, const MatrixLayout& layout, int64_t 
   const dnnl_dims_t strides3 = {batch_stride, layout.row, layout.col};
   const int skip = batched ? 0 : 1;
   dnnl_memory_desc_t desc = nullptr;
-  dnnl_memory_desc_create_with_strides(&desc, 3 - skip, dims3 + skip, TypeOf(p.dtype),
-                                       strides3 + skip);
+  dnnl_memory_desc_create_with_strides(&desc, 3 - skip, dims3 + skip, type, strides3 + skip);
   return MemoryDesc(desc);
 }
 
@@ -118,9 +118,10 @@ bool OnednnMatmul::Create(const MatmulProblem& p, bool has_bias, int threads) {
   threads_ = threads;
   has_bias_ = has_bias;
   const ParallelRegion region(threads);  // oneDNN plans for OpenMP's current thread count
-  const MemoryDesc a = MakeDesc(p, p.a, p.m, p.k);
-  const MemoryDesc b = MakeDesc(p, p.b, p.k, p.n);
-  const MemoryDesc c = MakeDesc(p, p.c, p.m, p.n);
+  const dnnl_data_type_t type = TypeOf(p.dtype);
+  const MemoryDesc a = MakeDesc(p, type, p.a, p.m, p.k);
+  const MemoryDesc b = MakeDesc(p, type, p.b, p.k, p.n);
+  const MemoryDesc c = MakeDesc(p, p.float_result ? dnnl_f32 : type, p.c, p.m, p.n);
   const MemoryDesc bias = has_bias ? MakeBiasDesc(p) : nullptr;
   if (a == nullptr || b == nullptr || c == nullptr || (has_bias && bias == nullptr)) {
     return false;

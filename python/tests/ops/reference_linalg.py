@@ -140,6 +140,8 @@ def attention(
     mask: np.ndarray | None,
     is_causal: bool,
     scale: float | None,
+    kept: np.ndarray | None = None,
+    dropout: float = 0.0,
 ) -> np.ndarray:
     """With the whole matrix of scores; a query that sees nothing gives 0."""
     factor = query.shape[-1] ** -0.5 if scale is None else scale
@@ -151,7 +153,10 @@ def attention(
     top = np.max(scores, axis=-1, keepdims=True, initial=-1e300)
     weights = np.exp(scores - top)
     total = weights.sum(axis=-1, keepdims=True)
-    return np.asarray(weights / np.where(total == 0, 1, total)) @ value
+    weights = np.asarray(weights / np.where(total == 0, 1, total))
+    if kept is not None:
+        weights = np.where(kept, weights / (1 - dropout) if dropout < 1 else 0, 0)
+    return np.asarray(weights @ value)
 
 
 def cross(a: np.ndarray, b: np.ndarray, dim: int | None) -> np.ndarray:

@@ -1,156 +1,39 @@
-// The kernels fused_attention and fused_attention_backward: softmax(scale q k^T + mask) v, a block of
-// queries at a time, so that the scores of all queries never exist together. Backward computes the
-// weights again, from the logarithm of each row's sum.
-#include <algorithm>
+// The kernel fused_attention: softmax(scale q k^T + mask) v, a block of queries at a time, so that the
+// scores of all queries never exist together. With dropout, a byte for each weight says whether it is
+// kept. bfloat16: scores are products of bfloat16 that add up in float32; softmax, and the product with the
+// values, are of float32, since rounded weights would show where large terms cancel.
+//
+// Inputs q, k, v, mask or none, kept or none; outputs out, and the logarithm of each query's sum (b0, b1,
+// queries).
 #include <cmath>
-#include <cstring>
-#include <vector>
 
-#include "oneflow/device/cpu/parallel.h"
-#include "oneflow/kernels/attrs_linalg.h"
-#include "oneflow/kernels/cpu/attention/attention_loops.h"
-#include "oneflow/kernels/cpu/cost.h"
-#include "oneflow/kernels/cpu/inner_gemm.h"
-#include "oneflow/kernels/kernel.h"
+#include "oneflow/kernels/cpu/attention/attention_problem.h"
+#include "oneflow/kernels/cpu/elementwise_loops.h"
 
 namespace oneflow {
 namespace cpu {
 
 namespace {
 
-// Scores that are in work at once, on each thread: they should stay in the second-level cache.
-constexpr int64_t kBlockScores = 1 << 18;
-constexpr int64_t kMinQueries = 16, kMaxQueries = 128;
-
-int64_t Aligned(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-// An operand (b0, b1, rows, cols) whose columns lie densely.
-struct Heads {
-  char* data = nullptr;
-  int64_t s0 = 0, s1 = 0, row = 0, size = 0;
-
-  Heads() = default;
-  explicit Heads(const ArrayView& v)
-      : data(v.Data<char>()),
-        s0(v.strides[0]),
-        s1(v.strides[1]),
-        row(v.strides[2]),
-        size(static_cast<int64_t>(SizeOf(v.dtype))) {}
-  char* At(int64_t i0, int64_t i1, int64_t r) const {
-    return data + (i0 * s0 + i1 * s1 + r * row) * size;
-  }
-};
-
-struct Problem {
-  DataType dtype;
-  int64_t size, b0, b1, queries, keys, width, value_width;
-  int64_t block;  // queries
-  double scale;
-  bool is_causal;
-
-  Problem(const ArrayView& q, const ArrayView& k, const ArrayView& v, const AttentionAttrs& attrs)
-      : dtype(q.dtype),
-        size(static_cast<int64_t>(SizeOf(q.dtype))),
-        b0(q.shape[0]),
-        b1(q.shape[1]),
-        queries(q.shape[2]),
-        keys(k.shape[2]),
-        width(q.shape[3]),
-        value_width(v.shape[3]),
-        scale(attrs.scale),
-        is_causal(attrs.is_causal) {
-    const int64_t wanted = kBlockScores / std::max<int64_t>(keys, 1) / kMinQueries * kMinQueries;
-    block = std::min(std::max(wanted, kMinQueries), kMaxQueries);
-    block = std::max<int64_t>(1, std::min(block, queries));
-  }
-  int64_t heads() const { return b0 * b1; }
-  int64_t blocks() const { return (queries + block - 1) / block; }
-  // Keys that some query of the block from `first` sees.
-  int64_t KeysFor(int64_t first, int64_t rows) const {
-    return is_causal ? std::min(keys, first + rows) : keys;
-  }
-  int64_t ValidFor(int64_t query) const { return is_causal ? std::min(keys, query + 1) : keys; }
-};
-
-// The mask, which broadcasts to (b0, b1, queries, keys).
-struct Mask {
-  const char* data = nullptr;
-  int64_t strides[4] = {};
-  int64_t size = 1;
-  bool is_bool = false;
-
-  explicit Mask(const ArrayView& v) {
-    if (!v.given) { return; }
-    data = v.Data<char>();
-    size = static_cast<int64_t>(SizeOf(v.dtype));
-    is_bool = v.dtype == DataType::kBool;
-    for (int d = 0; d < 4; ++d) {
-      const int own = d - (4 - v.ndim);
-      strides[d] = own < 0 || v.shape[own] == 1 ? 0 : v.strides[own];
-    }
-  }
-  MaskRow Row(int64_t i0, int64_t i1, int64_t query) const {
-    MaskRow row;
-    if (data == nullptr) { return row; }
-    row.data = data + (i0 * strides[0] + i1 * strides[1] + query * strides[2]) * size;
-    row.stride = strides[3];
-    row.is_bool = is_bool;
-    return row;
-  }
-};
-
-InnerGemm MakeGemm(DataType dtype, int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb,
-                   int64_t ldc) {
-  InnerGemm gemm;
-  gemm.dtype = dtype;
-  gemm.m = m;
-  gemm.n = n;
-  gemm.k = k;
-  gemm.lda = lda;
-  gemm.ldb = ldb;
-  gemm.ldc = ldc;
-  return gemm;
-}
-
-// How the work is shared: whole tasks for each thread if there are enough, else threads in products.
-struct Sharing {
-  int outer, inner;
-  Sharing(int threads, int64_t tasks)
-      : outer(tasks >= threads ? threads : 1), inner(tasks >= threads ? 1 : threads) {}
-};
-
-// Runs task(i, scratch of the thread) for all tasks; a thread stops at its first failure.
-template <typename Task>
-Maybe<void> RunTasks(const KernelCall& call, const Sharing& sharing, int64_t tasks,
-                     size_t slice_bytes, const Task& task) {
-  std::vector<ErrorPtr> errors(static_cast<size_t>(sharing.outer));
-  ParallelFor(sharing.outer, sharing.outer, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t t = begin; t < end; ++t) {
-      char* scratch = static_cast<char*>(call.scratch) + static_cast<size_t>(t) * slice_bytes;
-      ErrorPtr& error = errors[static_cast<size_t>(t)];
-      for (int64_t i = t; i < tasks && error == nullptr; i += sharing.outer) {
-        error = task(i, scratch).error();
-      }
-    }
-  });
-  for (const ErrorPtr& error : errors) {
-    if (error != nullptr) { return error; }
-  }
-  return Ok();
-}
-
-// ---- forward: inputs q, k, v, mask or none; outputs out, log_sum (b0, b1, queries) ----------------
+using attention::Aligned;
+using attention::Heads;
+using attention::kMaxQueries;
+using attention::Mask;
+using attention::Problem;
+using attention::Sharing;
 
 struct ForwardGemms {
   InnerGemm scores, out;
 
   ForwardGemms(const Problem& p, const KernelCall& call, int64_t rows, int64_t keys) {
-    const ArrayView& q = call.inputs[0];
-    const ArrayView& k = call.inputs[1];
-    const ArrayView& v = call.inputs[2];
-    scores = MakeGemm(p.dtype, rows, keys, p.width, q.strides[2], k.strides[2], keys);
+    const int64_t q = call.inputs[0].strides[2], k = call.inputs[1].strides[2];
+    const int64_t v = call.inputs[2].strides[2];
+    scores = MakeGemm(p, rows, keys, p.width, q, k, keys);
     scores.transpose_b = true;
-    out = MakeGemm(p.dtype, rows, p.value_width, keys, keys, v.strides[2], p.value_width);
+    // Of bfloat16 with values that were widened, into a place of their own.
+    const int64_t row = p.narrow ? p.value_width : Heads(call.outputs[0], p.rows_first).row;
+    out = MakeGemm(p, rows, p.value_width, keys, keys, p.narrow ? p.value_width : v, row);
+    out.dtype = p.computing;
   }
   size_t ScratchBytes(int threads) const {
     return std::max(InnerGemmScratchBytes(scores, threads), InnerGemmScratchBytes(out, threads));
@@ -161,252 +44,132 @@ Problem ForwardProblem(const KernelCall& call) {
   return Problem(call.inputs[0], call.inputs[1], call.inputs[2], call.GetAttrs<AttentionAttrs>());
 }
 
-size_t ForwardSlice(const Problem& p, const KernelCall& call, int threads, size_t* gemm_bytes) {
-  *gemm_bytes = ForwardGemms(p, call, p.block, p.keys).ScratchBytes(threads);
-  return static_cast<size_t>(Aligned(p.block * p.keys * p.size)) + *gemm_bytes;
-}
+// A thread's scratch: scores; of bfloat16 also the values, and the result before it is rounded; what the
+// products need.
+struct ForwardSlice {
+  size_t scores, values, part, gemm, total;
+
+  ForwardSlice(const Problem& p, const KernelCall& call, int threads) {
+    scores = static_cast<size_t>(p.ScoreBytes());
+    values = p.narrow ? static_cast<size_t>(Aligned(p.keys * p.value_width * p.size)) : 0;
+    part = p.narrow ? static_cast<size_t>(Aligned(p.block * p.value_width * p.size)) : 0;
+    gemm = ForwardGemms(p, call, p.block, p.keys).ScratchBytes(threads);
+    total = scores + values + part + gemm;
+  }
+};
 
 size_t ForwardScratch(const KernelCall& call) {
   const Problem p = ForwardProblem(call);
   const Sharing sharing(call.threads, p.heads() * p.blocks());
-  size_t gemm_bytes = 0;
-  return ForwardSlice(p, call, sharing.inner, &gemm_bytes) * static_cast<size_t>(sharing.outer);
+  return ForwardSlice(p, call, sharing.inner).total * static_cast<size_t>(sharing.outer);
 }
 
-Maybe<void> Forward(const KernelCall& call) {
-  const Problem p = ForwardProblem(call);
-  const Heads q(call.inputs[0]), k(call.inputs[1]), v(call.inputs[2]), out(call.outputs[0]);
-  const Mask mask(call.inputs[3]);
-  const Sharing sharing(call.threads, p.heads() * p.blocks());
-  size_t gemm_bytes = 0;
-  const size_t slice = ForwardSlice(p, call, sharing.inner, &gemm_bytes);
-  const AttentionLoops& loops = GetAttentionLoops();
-  const int d = static_cast<int>(p.dtype);
-  const auto set_log_sum = [&](int64_t i, double value) {
-    char* at = call.outputs[1].Data<char>() + i * p.size;
-    if (p.size == 4) {
-      *reinterpret_cast<float*>(at) = static_cast<float>(value);
-    } else {
-      *reinterpret_cast<double*>(at) = value;
-    }
-  };
-  return RunTasks(
-      call, sharing, p.heads() * p.blocks(), slice, [&](int64_t i, char* scratch) -> Maybe<void> {
-        const int64_t head = i / p.blocks(), i0 = head / p.b1, i1 = head % p.b1;
-        const int64_t first = i % p.blocks() * p.block;
-        const int64_t rows = std::min(p.block, p.queries - first), keys = p.KeysFor(first, rows);
-        const ForwardGemms gemms(p, call, rows, keys);
-        GemmScratch gemm_scratch(scratch + slice - gemm_bytes, gemm_bytes);
-        JUST(RunInnerGemm(gemms.scores, q.At(i0, i1, first), k.At(i0, i1, 0), scratch,
-                          &gemm_scratch, sharing.inner));
-        double sums[kMaxQueries];
-        ParallelFor(sharing.inner, rows, 8, [&](int64_t begin, int64_t end) {
-          for (int64_t r = begin; r < end; ++r) {
-            double max = 0;
-            sums[r] = loops.softmax[d](scratch + r * keys * p.size, p.ValidFor(first + r), keys,
-                                       p.scale, mask.Row(i0, i1, first + r), &max);
-            // A row that sees nothing has weights exp(x - inf) = 0.
-            const double log_sum = sums[r] == 0.0 ? HUGE_VAL : max + std::log(sums[r]);
-            set_log_sum(head * p.queries + first + r, log_sum);
-          }
-        });
-        JUST(RunInnerGemm(gemms.out, scratch, v.At(i0, i1, 0), out.At(i0, i1, first), &gemm_scratch,
-                          sharing.inner));
-        for (int64_t r = 0; r < rows; ++r) {
-          const double factor = sums[r] == 0.0 ? 0.0 : 1.0 / sums[r];
-          loops.scale[d](out.At(i0, i1, first + r), p.value_width, factor);
-        }
-        return Ok();
-      });
-}
-
-// ---- backward: inputs dout, q, k, v, mask or none, out, log_sum; outputs dq, dk, dv --------------
-
-struct BackwardGemms {
-  InnerGemm scores, dweights, dv, dq, dk;
-
-  BackwardGemms(const Problem& p, const KernelCall& call, int64_t rows, int64_t keys) {
-    const int64_t dout = call.inputs[0].strides[2], q = call.inputs[1].strides[2];
-    const int64_t k = call.inputs[2].strides[2], v = call.inputs[3].strides[2];
-    scores = MakeGemm(p.dtype, rows, keys, p.width, q, k, keys);
-    scores.transpose_b = true;
-    dweights = MakeGemm(p.dtype, rows, keys, p.value_width, dout, v, keys);
-    dweights.transpose_b = true;
-    dv = MakeGemm(p.dtype, keys, p.value_width, rows, keys, dout, p.value_width);
-    dv.transpose_a = true;
-    dq = MakeGemm(p.dtype, rows, p.width, keys, keys, k, p.width);
-    dk = MakeGemm(p.dtype, keys, p.width, rows, keys, q, p.width);
-    dk.transpose_a = true;
-  }
-  size_t ScratchBytes(int threads) const {
-    size_t bytes = 0;
-    for (const InnerGemm* gemm : {&scores, &dweights, &dv, &dq, &dk}) {
-      bytes = std::max(bytes, InnerGemmScratchBytes(*gemm, threads));
-    }
-    return bytes;
-  }
-};
-
-Problem BackwardProblem(const KernelCall& call) {
-  return Problem(call.inputs[1], call.inputs[2], call.inputs[3], call.GetAttrs<AttentionAttrs>());
-}
-
-// A thread's scratch: weights, their gradient, a part of dk or dv, and what the products need.
-struct BackwardSlice {
-  size_t weights, part, gemm, total;
-
-  BackwardSlice(const Problem& p, const KernelCall& call, int threads) {
-    const int64_t widest = std::max(p.width, p.value_width);
-    weights = static_cast<size_t>(Aligned(p.block * p.keys * p.size));
-    part = static_cast<size_t>(Aligned(p.keys * widest * p.size));
-    gemm = BackwardGemms(p, call, p.block, p.keys).ScratchBytes(threads);
-    total = 2 * weights + part + gemm;
-  }
-};
-
-size_t BackwardScratch(const KernelCall& call) {
-  const Problem p = BackwardProblem(call);
-  const Sharing sharing(call.threads, p.heads());
-  return BackwardSlice(p, call, sharing.inner).total * static_cast<size_t>(sharing.outer);
-}
-
-double LoadNumber(const char* at, int64_t size) {
-  return size == 4 ? static_cast<double>(*reinterpret_cast<const float*>(at))
-                   : *reinterpret_cast<const double*>(at);
-}
-
-// One head of the gradients; blocks of queries add up in dk and dv.
-class HeadBackward {
+// One block of queries of one head.
+class BlockForward {
  public:
-  HeadBackward(const Problem& p, const KernelCall& call, const BackwardSlice& slice, int threads,
-               int64_t head, char* scratch)
+  BlockForward(const Problem& p, const KernelCall& call, const ForwardSlice& slice, int threads,
+               int64_t block, char* scratch)
       : p_(p),
         call_(call),
-        loops_(GetAttentionLoops()),
-        d_(static_cast<int>(p.dtype)),
         threads_(threads),
-        head_(head),
-        i0_(head / p.b1),
-        i1_(head % p.b1),
-        weights_(scratch),
-        dscores_(scratch + slice.weights),
-        part_(scratch + 2 * slice.weights),
+        head_(block / p.blocks()),
+        first_(block % p.blocks() * p.block),
+        rows_(std::min(p.block, p.queries - first_)),
+        keys_(p.KeysFor(first_, rows_)),
+        scores_(scratch),
+        values_(p.narrow ? scratch + slice.scores : In(2, 0)),
+        part_(scratch + slice.scores + slice.values),
         gemm_scratch_(part_ + slice.part, slice.gemm) {}
 
   Maybe<void> Run() {
-    Clear(call_.outputs[1], p_.width);
-    Clear(call_.outputs[2], p_.value_width);
-    for (int64_t first = 0; first < p_.queries; first += p_.block) {
-      JUST(Block(first, std::min(p_.block, p_.queries - first)));
-    }
+    const ForwardGemms gemms(p_, call_, rows_, keys_);
+    JUST(RunInnerGemm(gemms.scores, In(0, first_), In(1, 0), scores_, &gemm_scratch_, threads_));
+    const Mask mask(call_.inputs[3]);
+    ParallelFor(threads_, rows_, 8, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) { WeightsOfRow(mask, r); }
+    });
+    if (p_.narrow) { WidenValues(); }
+    char* to = p_.narrow ? part_ : Out(first_);
+    JUST(RunInnerGemm(gemms.out, scores_, values_, to, &gemm_scratch_, threads_));
+    for (int64_t r = 0; r < rows_; ++r) { FinishRow(r, to + r * gemms.out.ldc * p_.size); }
     return Ok();
   }
 
  private:
-  char* In(int i, int64_t row) const { return Heads(call_.inputs[i]).At(i0_, i1_, row); }
-  char* Out(int i, int64_t row) const { return Heads(call_.outputs[i]).At(i0_, i1_, row); }
-
-  void Clear(const ArrayView& view, int64_t width) const {
-    std::memset(Heads(view).At(i0_, i1_, 0), 0, static_cast<size_t>(p_.keys * width * p_.size));
+  char* In(int i, int64_t row) const {
+    return Heads(call_.inputs[i]).At(head_ / p_.b1, head_ % p_.b1, row);
+  }
+  char* Out(int64_t row) const {
+    return Heads(call_.outputs[0], p_.rows_first).At(head_ / p_.b1, head_ % p_.b1, row);
   }
 
-  Maybe<void> Block(int64_t first, int64_t rows) {
-    const int64_t keys = p_.KeysFor(first, rows);
-    const BackwardGemms gemms(p_, call_, rows, keys);
-    JUST(Multiply(gemms.scores, In(1, first), In(2, 0), weights_));
-    JUST(Multiply(gemms.dweights, In(0, first), In(3, 0), dscores_));
-    ParallelFor(threads_, rows, 8, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) { WeightsOfRow(first, r, keys); }
-    });
-    JUST(Multiply(gemms.dv, weights_, In(0, first), part_));
-    loops_.add[d_](Out(2, 0), part_, keys * p_.value_width);
-    ParallelFor(threads_, rows, 8, [&](int64_t begin, int64_t end) {
-      for (int64_t r = begin; r < end; ++r) { ScoresGradOfRow(first, r, keys); }
-    });
-    JUST(Multiply(gemms.dq, dscores_, In(2, 0), Out(0, first)));
-    JUST(Multiply(gemms.dk, dscores_, In(1, first), part_));
-    loops_.add[d_](Out(1, 0), part_, keys * p_.width);
-    return Ok();
+  void WeightsOfRow(const Mask& mask, int64_t r) {
+    char* scores = scores_ + r * keys_ * p_.size;
+    double max = 0;
+    sums_[r] = GetAttentionLoops().softmax[p_.d()](
+        RowOf(p_, mask, call_.inputs[4], head_, first_ + r, scores, keys_), &max);
+    // A row that sees nothing has weights exp(x - inf) = 0.
+    SetLogSum(head_ * p_.queries + first_ + r,
+              sums_[r] == 0.0 ? HUGE_VAL : max + std::log(sums_[r]));
   }
 
-  void WeightsOfRow(int64_t first, int64_t r, int64_t keys) const {
-    const int64_t query = first + r;
-    const char* log_sum = call_.inputs[6].Data<char>() + (head_ * p_.queries + query) * p_.size;
-    loops_.weights[d_](weights_ + r * keys * p_.size, p_.ValidFor(query), keys, p_.scale,
-                       Mask(call_.inputs[4]).Row(i0_, i1_, query), LoadNumber(log_sum, p_.size));
+  // Divides by the sum, and by the part of the weights that dropout keeps.
+  void FinishRow(int64_t r, char* row) const {
+    const double kept = call_.inputs[4].given ? p_.factor : 1.0;
+    GetAttentionLoops().scale[p_.d()](row, p_.value_width, sums_[r] == 0.0 ? 0.0 : kept / sums_[r]);
+    if (p_.narrow) {
+      Cast(DataType::kFloat, DataType::kBFloat16)(Out(first_ + r), row, p_.value_width);
+    }
   }
 
-  void ScoresGradOfRow(int64_t first, int64_t r, int64_t keys) const {
-    const double dot = loops_.dot[d_](In(0, first + r), In(5, first + r), p_.value_width);
-    loops_.scores_grad[d_](weights_ + r * keys * p_.size, dscores_ + r * keys * p_.size, keys, dot,
-                           p_.scale);
+  void WidenValues() const {
+    const UnaryLoop widen = Cast(DataType::kBFloat16, DataType::kFloat);
+    for (int64_t r = 0; r < keys_; ++r) {
+      widen(values_ + r * p_.value_width * p_.size, In(2, r), p_.value_width);
+    }
   }
 
-  Maybe<void> Multiply(const InnerGemm& gemm, const char* a, const char* b, char* c) {
-    return RunInnerGemm(gemm, a, b, c, &gemm_scratch_, threads_);
+  static UnaryLoop Cast(DataType from, DataType to) {
+    return GetElementwiseLoops().cast[static_cast<int>(from)][static_cast<int>(to)];
+  }
+
+  void SetLogSum(int64_t i, double value) const {
+    char* at = call_.outputs[1].Data<char>() + i * p_.size;
+    if (p_.size == 4) {
+      *reinterpret_cast<float*>(at) = static_cast<float>(value);
+    } else {
+      *reinterpret_cast<double*>(at) = value;
+    }
   }
 
   const Problem& p_;
   const KernelCall& call_;
-  const AttentionLoops& loops_;
-  const int d_, threads_;
-  const int64_t head_, i0_, i1_;
-  char* const weights_;
-  char* const dscores_;
+  const int threads_;
+  const int64_t head_, first_, rows_, keys_;
+  char* const scores_;
+  char* const values_;
   char* const part_;
   GemmScratch gemm_scratch_;
+  double sums_[kMaxQueries];
 };
 
-Maybe<void> Backward(const KernelCall& call) {
-  const Problem p = BackwardProblem(call);
-  const Sharing sharing(call.threads, p.heads());
-  const BackwardSlice slice(p, call, sharing.inner);
-  return RunTasks(call, sharing, p.heads(), slice.total, [&](int64_t head, char* scratch) {
-    return HeadBackward(p, call, slice, sharing.inner, head, scratch).Run();
-  });
+Maybe<void> Forward(const KernelCall& call) {
+  const Problem p = ForwardProblem(call);
+  const Sharing sharing(call.threads, p.heads() * p.blocks());
+  const ForwardSlice slice(p, call, sharing.inner);
+  return attention::RunTasks(
+      call, sharing, p.heads() * p.blocks(), slice.total, [&](int64_t block, char* scratch) {
+        return BlockForward(p, call, slice, sharing.inner, block, scratch).Run();
+      });
 }
 
-// ---- common -------------------------------------------------------------------------------------
-
-const char* AcceptOperands(const KernelCall& call, int first_matrix, int mask) {
-  const DataType dtype = call.outputs[0].dtype;
-  if (GetAttentionLoops().dot[static_cast<int>(dtype)] == nullptr) { return "dtype not supported"; }
-  for (int i = 0; i < first_matrix + 3; ++i) {
-    const ArrayView& v = call.inputs[i];
-    if (v.dtype != dtype || v.ndim != 4) { return "operands of another kind"; }
-    if (v.shape[3] > 1 && v.strides[3] != 1) { return "columns are not dense"; }
-    if (v.shape[2] > 1 && v.strides[2] < v.shape[3]) { return "rows overlap"; }
-  }
-  const ArrayView& m = call.inputs[mask];
-  if (m.given && m.dtype != DataType::kBool && m.dtype != dtype) { return "mask of another dtype"; }
-  return nullptr;
-}
-
-const char* AcceptForward(const KernelCall& call) { return AcceptOperands(call, 0, 3); }
-
-const char* AcceptBackward(const KernelCall& call) {
-  const ArrayView& out = call.inputs[5];
-  if (!out.contiguous || !call.inputs[6].contiguous) { return "saved results are not dense"; }
-  return AcceptOperands(call, 1, 4);
-}
-
-// Products at 100 operations a nanosecond, and about a nanosecond for each exponential.
-double CostOf(const Problem& p, double products) {
-  const double scores = static_cast<double>(p.heads() * p.queries) * static_cast<double>(p.keys) *
-                        (p.is_causal ? 0.5 : 1.0);
-  const auto width = static_cast<double>(p.width + p.value_width);
-  return 2000.0 + scores * (1.0 + products * width * 2.0 / 100.0);
-}
-double ForwardCost(const KernelCall& call) { return CostOf(ForwardProblem(call), 1.0); }
-double BackwardCost(const KernelCall& call) { return CostOf(BackwardProblem(call), 2.5); }
+const char* AcceptForward(const KernelCall& call) { return attention::AcceptOperands(call, 0, 3); }
+double ForwardCost(const KernelCall& call) { return attention::CostOf(ForwardProblem(call), 1.0); }
 
 }  // namespace
 
 ONEFLOW_REGISTER_KERNEL(fused_attention, {"fused_attention.cpu.blocked", &Forward, &AcceptForward,
                                           &ForwardCost, &ForwardScratch});
-ONEFLOW_REGISTER_KERNEL(fused_attention_backward,
-                        {"fused_attention_backward.cpu.blocked", &Backward, &AcceptBackward,
-                         &BackwardCost, &BackwardScratch});
 
 }  // namespace cpu
 }  // namespace oneflow

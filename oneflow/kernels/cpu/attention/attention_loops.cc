@@ -11,6 +11,26 @@ namespace {
 
 constexpr int kLanes = 16;
 
+struct BFloat16 {
+  uint16_t bits;
+};
+inline __attribute__((always_inline)) float Wide(BFloat16 x) {
+  return BitCast<float>(static_cast<uint32_t>(x.bits) << 16);
+}
+inline __attribute__((always_inline)) float Wide(float x) { return x; }
+inline __attribute__((always_inline)) double Wide(double x) { return x; }
+
+// scores = scale * scores + mask, over [0, n).
+template <typename T, typename Mask>
+void AddMask(T* scores, int64_t n, T scale, const Mask* add, int64_t stride) {
+  if (stride == 1) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) { scores[i] = scores[i] * scale + Wide(add[i]); }
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) { scores[i] = scores[i] * scale + Wide(add[i * stride]); }
+}
+
 // scores = scale * scores + mask, over [0, n).
 template <typename T>
 void ApplyMask(T* scores, int64_t n, T scale, const MaskRow& mask) {
@@ -23,13 +43,10 @@ void ApplyMask(T* scores, int64_t n, T scale, const MaskRow& mask) {
     for (int64_t i = 0; i < n; ++i) {
       scores[i] = seen[i * mask.stride] != 0 ? scores[i] * scale : hidden;
     }
-  } else if (mask.stride == 1) {
-    const T* add = static_cast<const T*>(mask.data);
-#pragma GCC ivdep
-    for (int64_t i = 0; i < n; ++i) { scores[i] = scores[i] * scale + add[i]; }
+  } else if (mask.is_bfloat16) {
+    AddMask(scores, n, scale, static_cast<const BFloat16*>(mask.data), mask.stride);
   } else {
-    const T* add = static_cast<const T*>(mask.data);
-    for (int64_t i = 0; i < n; ++i) { scores[i] = scores[i] * scale + add[i * mask.stride]; }
+    AddMask(scores, n, scale, static_cast<const T*>(mask.data), mask.stride);
   }
 }
 
@@ -78,10 +95,10 @@ void Clear(T* x, int64_t begin, int64_t end) {
 }
 
 template <typename T>
-double Softmax(void* scores, int64_t valid, int64_t n, double scale, const MaskRow& mask,
-               double* max) {
-  T* x = static_cast<T*>(scores);
-  ApplyMask(x, valid, static_cast<T>(scale), mask);
+double Softmax(const ScoreRow& row, double* max) {
+  T* x = static_cast<T*>(row.scores);
+  const int64_t valid = row.valid;
+  ApplyMask(x, valid, static_cast<T>(row.scale), row.mask);
   const T top = MaxOf(x, valid);
   *max = static_cast<double>(top);
   if (top == -static_cast<T>(__builtin_inf())) {
@@ -89,32 +106,45 @@ double Softmax(void* scores, int64_t valid, int64_t n, double scale, const MaskR
     bool nan = false;
     for (int64_t i = 0; i < valid; ++i) { nan = nan || x[i] != x[i]; }
     if (!nan) {
-      Clear(x, 0, n);
+      Clear(x, 0, row.n);
       return 0.0;
     }
   }
-  Clear(x, valid, n);
-  return ExpAll(x, valid, top);
-}
-
-template <typename T>
-void Weights(void* scores, int64_t valid, int64_t n, double scale, const MaskRow& mask,
-             double log_sum) {
-  T* x = static_cast<T*>(scores);
-  const T shift = static_cast<T>(log_sum);
-  ApplyMask(x, valid, static_cast<T>(scale), mask);
+  Clear(x, valid, row.n);
+  const double sum = ExpAll(x, valid, top);
+  if (row.kept != nullptr) {
+    const uint8_t* kept = row.kept;
 #pragma GCC ivdep
-  for (int64_t i = 0; i < valid; ++i) { x[i] = Exp(x[i] - shift); }
-  Clear(x, valid, n);
+    for (int64_t i = 0; i < valid; ++i) { x[i] = kept[i] != 0 ? x[i] : T(0); }
+  }
+  return sum;
 }
 
 template <typename T>
-void ScoresGrad(const void* weights, void* d, int64_t n, double dot, double scale) {
-  const T* w = static_cast<const T*>(weights);
+void Gradient(const ScoreRow& row, void* d, double log_sum, double dot, double factor) {
+  T* x = static_cast<T*>(row.scores);
   T* g = static_cast<T*>(d);
-  const T minus = static_cast<T>(dot), factor = static_cast<T>(scale);
+  const T shift = static_cast<T>(log_sum), minus = static_cast<T>(dot);
+  const T scale = static_cast<T>(row.scale), f = static_cast<T>(factor);
+  ApplyMask(x, row.valid, scale, row.mask);
+  if (row.kept == nullptr) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) { g[i] = w[i] * (g[i] - minus) * factor; }
+    for (int64_t i = 0; i < row.valid; ++i) {
+      x[i] = Exp(x[i] - shift);
+      g[i] = x[i] * (g[i] - minus) * scale;
+    }
+  } else {
+    const uint8_t* kept = row.kept;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < row.valid; ++i) {
+      const T w = Exp(x[i] - shift);
+      const T k = kept[i] != 0 ? f : T(0);
+      x[i] = w * k;
+      g[i] = w * (g[i] * k - minus) * scale;
+    }
+  }
+  Clear(x, row.valid, row.n);
+  Clear(g, row.valid, row.n);
 }
 
 template <typename T>
@@ -124,16 +154,16 @@ void Scale(void* row, int64_t n, double factor) {
   for (int64_t i = 0; i < n; ++i) { x[i] *= f; }
 }
 
-template <typename T>
+template <typename T, typename Operand>
 double Dot(const void* a, const void* b, int64_t n) {
-  const T* x = static_cast<const T*>(a);
-  const T* y = static_cast<const T*>(b);
+  const Operand* x = static_cast<const Operand*>(a);
+  const Operand* y = static_cast<const Operand*>(b);
   T lanes[kLanes] = {};
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
-    for (int l = 0; l < kLanes; ++l) { lanes[l] += x[i + l] * y[i + l]; }
+    for (int l = 0; l < kLanes; ++l) { lanes[l] += Wide(x[i + l]) * Wide(y[i + l]); }
   }
-  for (int l = 0; i + l < n; ++l) { lanes[l] += x[i + l] * y[i + l]; }
+  for (int l = 0; i + l < n; ++l) { lanes[l] += Wide(x[i + l]) * Wide(y[i + l]); }
   return Fold(lanes);
 }
 
@@ -149,10 +179,9 @@ template <typename T>
 constexpr void Fill(AttentionLoops* table, DataType dtype) {
   const int d = static_cast<int>(dtype);
   table->softmax[d] = &Softmax<T>;
-  table->weights[d] = &Weights<T>;
-  table->scores_grad[d] = &ScoresGrad<T>;
+  table->gradient[d] = &Gradient<T>;
   table->scale[d] = &Scale<T>;
-  table->dot[d] = &Dot<T>;
+  table->dot[d] = &Dot<T, T>;
   table->add[d] = &Add<T>;
 }
 
@@ -160,6 +189,7 @@ constexpr AttentionLoops MakeLoops() {
   AttentionLoops table = {};
   Fill<float>(&table, DataType::kFloat);
   Fill<double>(&table, DataType::kDouble);
+  table.dot[static_cast<int>(DataType::kBFloat16)] = &Dot<float, BFloat16>;
   return table;
 }
 

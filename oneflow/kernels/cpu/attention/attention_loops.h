@@ -18,18 +18,26 @@ struct MaskRow {
   const void* data = nullptr;  // nullptr: no mask
   int64_t stride = 0;          // 1, or 0 where one entry serves all
   bool is_bool = false;
+  bool is_bfloat16 = false;  // numbers, of another dtype than the scores
 };
 
-// scores[0, valid) become exp(scale * scores + mask - max); the rest up to n becomes 0. Returns the
-// sum, and in *max the largest; a row that sees nothing is all 0, with sum 0.
-using AttentionSoftmaxFn = double (*)(void* scores, int64_t valid, int64_t n, double scale,
-                                      const MaskRow& mask, double* max);
-// scores[0, valid) become exp(scale * scores + mask - log_sum), the rest up to n 0.
-using AttentionWeightsFn = void (*)(void* scores, int64_t valid, int64_t n, double scale,
-                                    const MaskRow& mask, double log_sum);
-// d[i] = weights[i] * (d[i] - dot) * scale.
-using AttentionScoresGradFn = void (*)(const void* weights, void* d, int64_t n, double dot,
-                                       double scale);
+// Scores and weights of a query: of its n keys it sees those before `valid`.
+struct ScoreRow {
+  void* scores = nullptr;
+  int64_t valid = 0, n = 0;
+  double scale = 1.0;
+  MaskRow mask;
+  const uint8_t* kept = nullptr;  // whether dropout keeps a weight; nullptr: all
+};
+
+// scores[0, valid) become exp(scale * scores + mask - max), and 0 where they are dropped; the rest up to
+// n becomes 0. Returns the sum before any was dropped, and in *max the largest; a row that sees nothing
+// is all 0, with sum 0.
+using AttentionSoftmaxFn = double (*)(const ScoreRow& row, double* max);
+// w = exp(scale * scores + mask - log_sum), f = factor where it is kept, else 0: scores become w f, and
+// d[i] = w (f d[i] - dot) scale; both 0 from `valid` on.
+using AttentionGradientFn = void (*)(const ScoreRow& row, void* d, double log_sum, double dot,
+                                     double factor);
 // row[i] *= factor.
 using ScaleRowFn = void (*)(void* row, int64_t n, double factor);
 // The sum of a[i] * b[i].
@@ -39,10 +47,9 @@ using AddRowFn = void (*)(void* to, const void* from, int64_t n);
 
 struct AttentionLoops {  // nullptr: dtype not supported
   AttentionSoftmaxFn softmax[kNumDataTypes];
-  AttentionWeightsFn weights[kNumDataTypes];
-  AttentionScoresGradFn scores_grad[kNumDataTypes];
+  AttentionGradientFn gradient[kNumDataTypes];
   ScaleRowFn scale[kNumDataTypes];
-  DotRowFn dot[kNumDataTypes];
+  DotRowFn dot[kNumDataTypes];  // also of bfloat16, added up in float32
   AddRowFn add[kNumDataTypes];
 };
 

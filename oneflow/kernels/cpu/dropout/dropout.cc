@@ -1,4 +1,5 @@
-// The kernels dropout (x, [addend] -> y, mask) and dropout_backward (dy, mask -> dx).
+// The kernels dropout (x, [addend] -> y, mask), dropout_kept (-> mask) and dropout_backward (dy, mask ->
+// dx).
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_kernel.h"
 #include "oneflow/kernels/cpu/dropout/dropout_loops.h"
+#include "oneflow/kernels/cpu/elementwise_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -96,6 +98,81 @@ Maybe<void> RunBackward(const KernelCall& call) {
   return Ok();
 }
 
+// ---- bfloat16: widened a block at a time, by element --------------------------------------------
+
+// y = x * mask * scale [+ addend] over [begin, end).
+void ApplyShort(const uint16_t* x, const uint8_t* mask, const uint16_t* addend, uint16_t* y,
+                int64_t begin, int64_t end, float scale) {
+  constexpr int64_t kBlock = 512;
+  const int wide = static_cast<int>(DataType::kFloat),
+            narrow = static_cast<int>(DataType::kBFloat16);
+  const UnaryLoop widen = GetElementwiseLoops().cast[narrow][wide];
+  const UnaryLoop round = GetElementwiseLoops().cast[wide][narrow];
+  alignas(64) float values[kBlock], added[kBlock];
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t n = std::min(kBlock, end - at);
+    widen(values, x + at, n);
+    if (addend != nullptr) { widen(added, addend + at, n); }
+    Loops<float>().apply(values, mask + at, addend == nullptr ? nullptr : added, values, n, scale);
+    round(y + at, values, n);
+  }
+}
+
+void ApplyShort(const KernelCall& call, const uint8_t* mask, const uint16_t* addend, double p) {
+  const ArrayView& x = call.inputs[0];
+  ParallelFor(call.threads, x.Count(), kGrain, [&](int64_t begin, int64_t end) {
+    ApplyShort(x.Data<uint16_t>(), mask, addend, call.outputs[0].Data<uint16_t>(), begin, end,
+               static_cast<float>(Scale(p)));
+  });
+}
+
+Maybe<void> RunShortForward(const KernelCall& call) {
+  const auto& attrs = call.GetAttrs<DropoutAttrs>();
+  auto* mask = call.outputs[1].Data<uint8_t>();
+  FillMask(attrs, mask, call.outputs[1].Count(), call.threads);
+  ApplyShort(call, mask, call.HasInput(1) ? call.inputs[1].Data<uint16_t>() : nullptr, attrs.p);
+  return Ok();
+}
+
+Maybe<void> RunShortBackward(const KernelCall& call) {
+  ApplyShort(call, call.inputs[1].Data<uint8_t>(), nullptr,
+             call.GetAttrs<DropoutBackwardAttrs>().p);
+  return Ok();
+}
+
+const char* AcceptShort(const KernelCall& call, int64_t inner) {
+  if (inner != 1) { return "a draw for several elements"; }
+  if (call.outputs[0].dtype != DataType::kBFloat16) { return "dtype is not bfloat16"; }
+  for (int i = 0; i < call.num_inputs + call.num_outputs; ++i) {
+    const ArrayView& view =
+        i < call.num_inputs ? call.inputs[i] : call.outputs[i - call.num_inputs];
+    if (view.given && !view.contiguous) { return "operands are not dense"; }
+  }
+  return nullptr;
+}
+const char* AcceptShortForward(const KernelCall& call) {
+  return AcceptShort(call, call.GetAttrs<DropoutAttrs>().inner);
+}
+const char* AcceptShortBackward(const KernelCall& call) {
+  return AcceptShort(call, call.GetAttrs<DropoutBackwardAttrs>().inner);
+}
+
+// ---- the mask alone -------------------------------------------------------------------------------
+
+Maybe<void> RunKept(const KernelCall& call) {
+  const ArrayView& mask = call.outputs[0];
+  FillMask(call.GetAttrs<DropoutAttrs>(), mask.Data<uint8_t>(), mask.Count(), call.threads);
+  return Ok();
+}
+
+const char* AcceptKept(const KernelCall& call) {
+  return call.outputs[0].contiguous ? nullptr : "output is not dense";
+}
+
+double KeptCost(const KernelCall& call) {
+  return 50.0 + 0.6 * static_cast<double>(call.outputs[0].Count());
+}
+
 double ForwardCost(const KernelCall& call) {
   return 100.0 + ElementwiseCostNs(call) + 0.6 * static_cast<double>(call.outputs[1].Count());
 }
@@ -105,7 +182,13 @@ constexpr DenseKernel kBackward = {&RunBackward, &ElementwiseCostNs};
 
 }  // namespace
 
+ONEFLOW_REGISTER_KERNEL(dropout_short,
+                        {"dropout.cpu.short", &RunShortForward, &AcceptShortForward, &ForwardCost});
+ONEFLOW_REGISTER_KERNEL(dropout_backward_short, {"dropout_backward.cpu.short", &RunShortBackward,
+                                                 &AcceptShortBackward, &ElementwiseCostNs});
 ONEFLOW_REGISTER_DENSE_KERNEL(dropout, "dropout.cpu.vector", kForward);
+ONEFLOW_REGISTER_KERNEL(dropout_kept,
+                        {"dropout_kept.cpu.vector", &RunKept, &AcceptKept, &KeptCost});
 ONEFLOW_REGISTER_DENSE_KERNEL(dropout_backward, "dropout_backward.cpu.vector", kBackward);
 
 }  // namespace cpu

@@ -37,6 +37,17 @@ Maybe<void> RunForward(const KernelCall& call) {
   return Ok();
 }
 
+// -> mask.
+Maybe<void> RunKept(const KernelCall& call) {
+  const auto& attrs = call.GetAttrs<DropoutAttrs>();
+  Reals mask;
+  for (int64_t i = 0; i < call.outputs[0].Count(); ++i) {
+    mask.push_back(Keeps(attrs, static_cast<size_t>(i)) ? 1.0 : 0.0);
+  }
+  Put(call.outputs[0], mask);
+  return Ok();
+}
+
 // dy, mask -> dx.
 Maybe<void> RunBackward(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<DropoutBackwardAttrs>();
@@ -51,10 +62,14 @@ Maybe<void> RunBackward(const KernelCall& call) {
 }
 
 double Cost(const KernelCall& call) { return 100.0 * static_cast<double>(call.inputs[0].Count()); }
+double KeptCost(const KernelCall& call) {
+  return 100.0 * static_cast<double>(call.outputs[0].Count());
+}
 
 }  // namespace
 
 ONEFLOW_REGISTER_KERNEL(dropout, {"dropout.cpu.reference", &RunForward, nullptr, &Cost});
+ONEFLOW_REGISTER_KERNEL(dropout_kept, {"dropout_kept.cpu.reference", &RunKept, nullptr, &KeptCost});
 ONEFLOW_REGISTER_KERNEL(dropout_backward,
                         {"dropout_backward.cpu.reference", &RunBackward, nullptr, &Cost});
 

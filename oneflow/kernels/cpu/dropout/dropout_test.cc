@@ -47,6 +47,53 @@ TEST(Dropout, AgreesWithReference) {
   }
 }
 
+// bfloat16 that lies densely: the same bits as by way of whole copies.
+TEST(Dropout, DenseBfloat16AgreesWithReference) {
+  Rng rng(5);
+  for (int trial = 0; trial < 40; ++trial) {
+    const Dims shape = OneIn(&rng, 3) ? Dims{Pick(&rng, 3, 9), 4000} : RandomShape(&rng, 0, 3);
+    HostArray x(DataType::kBFloat16, shape), added(DataType::kBFloat16, shape);
+    x.Fill(&rng, false);
+    added.Fill(&rng, false);
+    const HostArray* addend = OneIn(&rng, 2) ? &added : nullptr;
+    DropoutAttrs attrs;
+    attrs.p = OneIn(&rng, 5) ? 1.0 : static_cast<double>(Pick(&rng, 0, 9)) / 10.0;
+    attrs.slot.seed = rng();
+    const HostArray y(DataType::kBFloat16, shape);
+    HostArray mask(DataType::kBool, shape), other(DataType::kBool, shape);
+    const double tolerance = ToleranceFor(DataType::kBFloat16);
+    ASSERT_EQ(AgainstReference({"dropout", {&x, addend}, {y, mask}, &attrs, tolerance, "short"}),
+              "");
+    HostArray by_blocks(y), by_copies(y);
+    CHECK_JUST(Call("dropout.cpu.short", {&x, addend}, {&by_blocks, &mask}, &attrs));
+    CHECK_JUST(Call("dropout.cpu.vector", {&x, addend}, {&by_copies, &other}, &attrs));
+    for (int64_t i = 0; i < y.count(); ++i) { ASSERT_EQ(by_blocks.At(i), by_copies.At(i)); }
+    const DropoutBackwardAttrs backward{attrs.p, 1};
+    ASSERT_EQ(
+        AgainstReference({"dropout_backward", {&x, &mask}, {y}, &backward, tolerance, "short"}),
+        "");
+  }
+}
+
+TEST(Dropout, AMaskAloneIsTheOneThatDropoutDraws) {
+  Rng rng(3);
+  for (int trial = 0; trial < 60; ++trial) {
+    const Dims shape = RandomShape(&rng, 0, 3);
+    DropoutAttrs attrs;
+    attrs.p = OneIn(&rng, 5) ? 1.0 : static_cast<double>(Pick(&rng, 0, 9)) / 10.0;
+    attrs.slot.seed = rng();
+    attrs.slot.offset = OneIn(&rng, 4) ? ~uint64_t{0} - 1 : rng() % 1000;
+    HostArray mask(DataType::kBool, shape), other(DataType::kBool, shape);
+    const ReferenceCase kept{"dropout_kept", {}, {mask}, &attrs, 0.0};
+    ASSERT_EQ(AgainstReference(kept), "");
+    CHECK_JUST(Call("dropout_kept.cpu.vector", {}, {&mask}, &attrs));
+    const HostArray x = Random(&rng, DataType::kFloat, shape);
+    HostArray y(DataType::kFloat, shape);
+    CHECK_JUST(Call("dropout.cpu.vector", {&x, nullptr}, {&y, &other}, &attrs));
+    for (int64_t i = 0; i < mask.count(); ++i) { ASSERT_EQ(mask.At(i), other.At(i)); }
+  }
+}
+
 TEST(Dropout, TheComparisonSeesOneOtherElement) {
   Rng rng(2);
   const HostArray x = Random(&rng, DataType::kFloat, {20});

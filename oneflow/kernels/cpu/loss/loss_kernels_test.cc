@@ -110,6 +110,51 @@ TEST(SoftmaxLoss, AgreesWithReference) {
   }
 }
 
+// Logits of bfloat16 with a loss of float32; most samples are ignored. The gradient is rounded once.
+TEST(SoftmaxLoss, RowsOfBfloat16AgreeWithReference) {
+  Rng rng(4);
+  for (int trial = 0; trial < 100; ++trial) {
+    const int64_t classes = OneIn(&rng, 4) ? Pick(&rng, 300, 700) : Pick(&rng, 1, 40);
+    const Dims samples = OneIn(&rng, 3) ? Dims{2, 3} : Dims{Pick(&rng, 1, 9)};
+    Dims shape = samples;
+    shape.PushBack(classes);
+    SoftmaxLossAttrs attrs;
+    attrs.class_dim = samples.size();
+    attrs.reduction = static_cast<Reduction>(Pick(&rng, 0, 2));
+    attrs.label_smoothing = OneIn(&rng, 2) ? 0.0 : 0.3;
+    attrs.wide_loss = true;
+    HostArray x(DataType::kBFloat16, shape), target(DataType::kInt64, samples);
+    x.Fill(&rng, false);
+    for (int64_t i = 0; i < target.count(); ++i) {
+      const bool asked = i == 0 || OneIn(&rng, 3);
+      target.Set(i, asked ? static_cast<double>(Pick(&rng, 0, classes - 1)) : -100.0);
+    }
+    const bool each = attrs.reduction == Reduction::kNone;
+    const HostArray loss(DataType::kFloat, each ? samples : Dims());
+    const HostArray row(DataType::kFloat, samples), one(DataType::kFloat, {});
+    ASSERT_EQ(AgainstReference({"softmax_loss",
+                                {&x, &target, nullptr},
+                                {loss, one, row, row},
+                                &attrs,
+                                ToleranceFor(DataType::kFloat),
+                                "rows"}),
+              "");
+    HostArray got(loss), total(one), max(row), log_sum(row);
+    CHECK_JUST(Call("softmax_loss.cpu.reference", {&x, &target, nullptr},
+                    {&got, &total, &max, &log_sum}, &attrs));
+    HostArray dy(DataType::kFloat, loss.shape());
+    dy.Fill(&rng, false);
+    const HostArray dx(DataType::kBFloat16, shape);
+    ASSERT_EQ(AgainstReference({"softmax_loss_backward",
+                                {&dy, &x, &target, nullptr, &total, &max, &log_sum},
+                                {dx},
+                                &attrs,
+                                ToleranceFor(DataType::kBFloat16),
+                                "rows"}),
+              "");
+  }
+}
+
 TEST(Losses, TheComparisonSeesOneOtherTarget) {
   Rng rng(3);
   const HostArray x = Random(&rng, DataType::kFloat, {6, 4}), loss(DataType::kFloat, {});

@@ -147,6 +147,11 @@ struct ClassProblem {
         targets(WholesOf(call.inputs[first + 1])),
         weight(Input(call, first + 2)) {
     for (int64_t i = 0; i < s.count(); ++i) {
+      if (Ignored(i)) {
+        max.push_back(0.0);
+        log_sum.push_back(0.0);
+        continue;
+      }
       max.push_back(x[s.Logit(i, 0)]);
       for (int64_t c = 1; c < s.classes; ++c) {
         max.back() = std::max(max.back(), x[s.Logit(i, c)]);
