@@ -66,6 +66,8 @@ class Task:
             self.inputs[0] = self.inputs[0].to(memory_format=library.channels_last)
         self.model.train(case.trains)
         self.optimizer: Any = self._optimizer() if case.trains else None
+        self._finish: Callable[[], object] = _finisher(library)
+        # What a step does is over when it returns, the update included.
         self.step: Callable[[], float] = self._make_step()
 
     def _optimizer(self) -> Any:
@@ -107,7 +109,7 @@ class Task:
                 self.inputs if self.case.trains else self.inputs[: 1 + (self.case.sequence > 0)]
             )
             if self.case.trains:
-                return lambda: float(graph(*inputs).item())
+                return lambda: self._finished(graph(*inputs).item())
             return lambda: _first(graph(*inputs))
         if self.setting == "compile":
             self.model = _compiled(self.library, self.model, self.case)
@@ -118,7 +120,14 @@ class Task:
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         self.optimizer.step()
-        return float(loss.item())
+        return self._finished(loss.item())
+
+    def _finished(self, loss: float) -> float:
+        """The loss, once all ops that were issued have run: reading it waits for no more than the
+        forward part, so that the time of a step would end up in that of the next one.
+        """
+        self._finish()
+        return float(loss)
 
     def _infer(self) -> float:
         off = getattr(self.library, "inference_mode", self.library.no_grad)
@@ -143,6 +152,14 @@ class Task:
             # torch.compile puts its own name before the model's.
             found[name.removeprefix("_orig_mod.")] = np.asarray(state[key].numpy())
         return found
+
+
+def _finisher(library: Any) -> Callable[[], object]:
+    """Waits for what was issued. PyTorch's ops on a CPU are over when they return."""
+    if library.__name__ == "oneflow":
+        sync: Callable[[], object] = library._oneflow_internal.eager.Sync
+        return sync
+    return lambda: None
 
 
 def make_model(library: Any, case: Case, dropout: bool = True) -> Any:

@@ -250,7 +250,7 @@ def measure(
     threads = args.threads or len(host.usable_cpus())
     state = host.snapshot()
     found = check(cases, modes, sides, threads, say, run)
-    plan = make_plan(cases, modes, sides, threads, Effort(1, 2, args.seconds))
+    plan = make_plan(cases, modes, sides, threads, Effort(least=2, seconds=args.seconds))
     timed = Timed(plan, start + args.budget, args.rounds, say, launcher, clock)
     collector = timed.collect()
     # The looks are one, after all rounds that fitted: durations say nothing about who is faster.

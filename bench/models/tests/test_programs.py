@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 
+import oneflow as flow
 import pytest
 
 from bench.harness.launch import read_metrics
 from bench.models import first_steps_main, step_main
 from bench.models.cases import parse
+from bench.models.task import Task
 from bench.models.tests import record
 
 CASES = ["resnet-tiny:b4:fp32:train", "bert-tiny:b2:s16:fp32:train"]
@@ -24,6 +26,23 @@ def test_steps_are_timed(setting: str, capsys: pytest.CaptureFixture[str]) -> No
         assert len(line["samples"]) == 2 and line["peak_allocator_bytes"] > 100_000
         # Dropout moves the loss of the text a little.
         assert line["check"]["first"] == pytest.approx(first[case]["losses"][0], rel=2e-2)
+
+
+@pytest.mark.parametrize("setting", ["eager", "graph"])
+def test_a_step_waits_for_its_update(setting: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    sync = flow._oneflow_internal.eager.Sync
+
+    def spy() -> None:
+        order.append("waited")
+        sync()
+
+    monkeypatch.setattr(flow._oneflow_internal.eager, "Sync", spy)
+    step = Task(flow, parse(CASES[0]), setting).step
+    for _ in range(2):
+        step()
+        order.append("returned")
+    assert order == ["waited", "returned"] * 2
 
 
 def test_records_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
