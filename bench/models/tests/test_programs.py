@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-import oneflow as flow
 import pytest
 
+import oneflow as flow
 from bench.harness.launch import read_metrics
 from bench.models import first_steps_main, step_main
 from bench.models.cases import parse

@@ -12,6 +12,7 @@
 
 #include "oneflow/common/env_var.h"
 #include "oneflow/common/mutex.h"
+#include "oneflow/device/cpu/team.h"
 
 namespace oneflow {
 namespace cpu {
@@ -64,10 +65,12 @@ int ThreadsForCost(double cost_ns) {
 
 ParallelRegion::ParallelRegion(int threads) : threads_(threads) {
   // Nested regions of one kernel (our loop around a library call) hold the token once.
-  if (threads_ > 1 && region_depth++ == 0) { compute_token.Lock(); }
+  const bool outermost = threads_ > 1 && region_depth++ == 0;
+  if (outermost) { compute_token.Lock(); }
 #if defined(_OPENMP)
   omp_threads_before_ = omp_get_max_threads();
   if (omp_threads_before_ != threads_) { omp_set_num_threads(threads_); }
+  if (outermost) { AssembleTeam(threads_); }
 #endif
 }
 
