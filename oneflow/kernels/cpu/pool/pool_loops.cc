@@ -7,43 +7,6 @@ namespace ONEFLOW_ISA {
 
 namespace {
 
-template <typename T, typename I>
-void MaxStart(const T* row, I base, T* best, I* index, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    best[i] = row[i];
-    index[i] = base + static_cast<I>(i);
-  }
-}
-
-template <typename T, typename I>
-void MaxMerge(const T* row, I base, T* best, I* index, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) {
-    const T value = row[i];
-    const bool takes = (value > best[i]) | (value != value);
-    best[i] = takes ? value : best[i];
-    index[i] = takes ? base + static_cast<I>(i) : index[i];
-  }
-}
-
-// kStride 0: any.
-template <typename T, typename I, int kStride>
-void MaxElement(const T* best, const I* index, int64_t stride, int64_t n, T* out, I* out_index) {
-  const int64_t step = kStride == 0 ? stride : kStride;
-#pragma GCC ivdep
-  for (int64_t o = 0; o < n; ++o) {
-    const T value = best[o * step];
-    const I at = index[o * step];
-    const T before = out[o];
-    const bool is_later_nan = (value != value) & ((before == before) | (at > out_index[o]));
-    const bool is_earlier = (value == before) & (at < out_index[o]);
-    const bool takes = (value > before) | is_later_nan | is_earlier;
-    out[o] = takes ? value : before;
-    out_index[o] = takes ? at : out_index[o];
-  }
-}
-
 // to[o] = from[o * stride].
 template <typename T, int kStride>
 void TakeElement(const T* from, int64_t stride, int64_t n, T* to) {
@@ -58,48 +21,6 @@ void Take(const T* from, const LineWindows& w, T* to) {
     case 1: return TakeElement<T, 1>(from, 1, w.out, to);
     case 2: return TakeElement<T, 2>(from, 2, w.out, to);
     default: return TakeElement<T, 0>(from, w.stride, w.out, to);
-  }
-}
-
-template <typename T, typename I>
-void MaxAcross(const T* best, const I* index, const LineWindows& w, T* out, I* out_index) {
-  Take(best, w, out);
-  Take(index, w, out_index);
-  for (int64_t k = 1; k < w.kernel; ++k) {
-    const T* from = best + k * w.dilation;
-    const I* at = index + k * w.dilation;
-    switch (w.stride) {
-      case 1: MaxElement<T, I, 1>(from, at, 1, w.out, out, out_index); break;
-      case 2: MaxElement<T, I, 2>(from, at, 2, w.out, out, out_index); break;
-      default: MaxElement<T, I, 0>(from, at, w.stride, w.out, out, out_index); break;
-    }
-  }
-}
-
-template <typename T, typename I, int kStride>
-void MaxLineElement(const T* line, int64_t stride, I k, int64_t n, T* out, I* element) {
-  const int64_t step = kStride == 0 ? stride : kStride;
-#pragma GCC ivdep
-  for (int64_t o = 0; o < n; ++o) {
-    const T value = line[o * step];
-    const bool takes = (value > out[o]) | (value != value);
-    out[o] = takes ? value : out[o];
-    element[o] = takes ? k : element[o];
-  }
-}
-
-template <typename T, typename I>
-void MaxLine(const T* line, const LineWindows& w, T* out, I* element) {
-  Take(line, w, out);
-  for (int64_t o = 0; o < w.out; ++o) { element[o] = 0; }
-  for (int64_t k = 1; k < w.kernel; ++k) {
-    const T* from = line + k * w.dilation;
-    const I number = static_cast<I>(k);
-    switch (w.stride) {
-      case 1: MaxLineElement<T, I, 1>(from, 1, number, w.out, out, element); break;
-      case 2: MaxLineElement<T, I, 2>(from, 2, number, w.out, out, element); break;
-      default: MaxLineElement<T, I, 0>(from, w.stride, number, w.out, out, element); break;
-    }
   }
 }
 
@@ -181,13 +102,12 @@ T SumOf(const T* line, int64_t n) {
   return ((four[0][0] + four[0][2]) + (four[0][1] + four[0][3])) + rest;
 }
 
-template <typename T, typename I>
-constexpr PoolLoopsOf<T, I> LoopsOf() {
-  return {&MaxStart<T, I>, &MaxMerge<T, I>, &MaxAcross<T, I>, &MaxLine<T, I>,
-          &Add<T>,         &SumAcross<T>,   &SpreadAcross<T>, &SumOf<T>};
+template <typename T>
+constexpr PoolLoopsOf<T> LoopsOf() {
+  return {&Add<T>, &SumAcross<T>, &SpreadAcross<T>, &SumOf<T>};
 }
 
-constexpr PoolLoops kLoops = {LoopsOf<float, int32_t>(), LoopsOf<double, int64_t>()};
+constexpr PoolLoops kLoops = {LoopsOf<float>(), LoopsOf<double>()};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // The kernels of pooling against their references, and the indices that gather and scatter refuse.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,7 @@
 #include "oneflow/core/shape.h"
 #include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/kernels/cpu/kernel_testing.h"
+#include "oneflow/kernels/cpu/pool/staged_output.h"
 
 namespace oneflow {
 namespace cpu {
@@ -112,6 +114,66 @@ TEST(Pool, AgreesWithReference) {
   }
 }
 
+// Rows of several blocks, every way of laying them out, and windows of more rows than are kept.
+TEST(Pool, WideMaximaAgreeWithReference) {
+  Rng rng(25);
+  for (int trial = 0; trial < 120; ++trial) {
+    Case c;
+    c.image = c.pooled = {Pick(&rng, 1, 2), Pick(&rng, 1, 3)};
+    const int spatial = static_cast<int>(Pick(&rng, 1, 3));
+    Dims kernel, stride, padding, dilation;
+    for (int d = 0; d < spatial; ++d) {
+      const bool last = d + 1 == spatial;
+      const bool tall = spatial == 2 && OneIn(&rng, 8);
+      kernel.PushBack(Pick(&rng, tall && !last ? 15 : 1, tall && !last ? 19 : 6 - spatial));
+      stride.PushBack(Pick(&rng, 1, last ? 7 : 3));
+      padding.PushBack(Pick(&rng, 0, kernel[d] / 2));
+      dilation.PushBack(Pick(&rng, 1, 3));
+      const int64_t reach = (kernel[d] - 1) * dilation[d] + 1;
+      const int64_t in = std::max<int64_t>(1, reach - 2 * padding[d]) +
+                         Pick(&rng, 0, last ? 140 - 30 * spatial : 4);
+      c.image.PushBack(in);
+      c.pooled.PushBack((in + 2 * padding[d] - reach) / stride[d] + 1);
+    }
+    c.attrs.kernel = SpatialList(kernel);
+    c.attrs.stride = SpatialList(stride);
+    c.attrs.padding = SpatialList(padding);
+    c.attrs.dilation = SpatialList(dilation);
+    HostArray image = PickArray(&rng, c.image, OneIn(&rng, 3));
+    if (OneIn(&rng, 3)) {  // equal maxima
+      for (int64_t i = 0; i < image.count(); ++i) { image.Set(i, std::floor(image.At(i) * 2)); }
+    }
+    ExpectSameAsReference("max_pool", image, c.pooled, &c.attrs, true);
+    if (HasFatalFailure()) { return; }
+  }
+}
+
+// What is stored past the caches, at every distance from a line.
+TEST(StagedOutput, StoresWhatWasWritten) {
+  alignas(64) char buffer[8 * 400];
+  for (const bool streams : {false, true}) {
+    for (int64_t first = 0; first < 9; ++first) {
+      for (const int64_t step : {1, 3, 7, 8, 50}) {
+        std::vector<int64_t> to(1200, -1);
+        StagedOutput<int64_t> staged;
+        staged.Start(buffer, to.data() + first, streams);
+        int64_t next = 0;
+        while (next < 1000) {
+          for (int64_t i = 0; i < step + 4; ++i) { staged.at()[i] = next + i; }
+          staged.Advance(step);
+          next += step;
+          if (staged.count() >= 128) { staged.Flush(); }
+        }
+        staged.Finish();
+        for (int64_t i = 0; i < 1200; ++i) {
+          const bool inside = i >= first && i < first + next;
+          ASSERT_EQ(to[static_cast<size_t>(i)], inside ? i - first : -1);
+        }
+      }
+    }
+  }
+}
+
 // Windows of two by two in narrow images have a loop of their own.
 TEST(Pool, PairsAgreeWithReference) {
   Rng rng(23);
@@ -171,6 +233,31 @@ TEST(Pixels, ScatterUndoesGatherAndBadIndicesAreRefused) {
   const Maybe<void> done = Call("gather_pixels.cpu.vector", {&image, &indices}, {&picked}, &attrs);
   ASSERT_FALSE(done.ok());
   EXPECT_NE(done.error()->message().find("got 20"), std::string::npos);
+}
+
+// A result that is stored past the caches.
+TEST(Pixels, LargePlanesAgreeWithReference) {
+  Rng rng(26);
+  const Dims pooled = {3, 40, 64, 64};
+  HostArray values(DataType::kFloat, pooled), indices(DataType::kInt64, pooled);
+  HostArray image(DataType::kFloat, {3, 40, 256, 288});
+  values.Fill(&rng, false);
+  constexpr int64_t kPixels = 256 * 288;
+  for (int64_t i = 0; i < indices.count(); ++i) {
+    indices.Set(i, static_cast<double>(i * 5 % 4096 * 18));
+  }
+  const SpatialSizeAttrs attrs;
+  CHECK_JUST(Call("scatter_pixels.cpu.vector", {&values, &indices}, {&image}, &attrs, 2));
+  ASSERT_TRUE(image.GuardsIntact());
+  double sum = 0;
+  for (int64_t i = 0; i < image.count(); ++i) { sum += image.At(i) != 0; }
+  double given = 0;
+  for (int64_t i = 0; i < values.count(); ++i) {
+    given += values.At(i) != 0;
+    const auto at = i / 4096 * kPixels + static_cast<int64_t>(indices.At(i));
+    ASSERT_EQ(image.At(at), values.At(i)) << i;
+  }
+  EXPECT_EQ(sum, given);
 }
 
 // The comparison sees one index that is off by one.
