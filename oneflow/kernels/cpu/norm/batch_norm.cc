@@ -12,6 +12,7 @@
 #include "oneflow/kernels/cpu/dense_kernel.h"
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
 #include "oneflow/kernels/cpu/norm/norm_loops.h"
+#include "oneflow/kernels/cpu/norm/run_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -33,18 +34,21 @@ struct Affine {
     return static_cast<T>(inv_std * (weight == nullptr ? 1.0 : static_cast<double>(weight[c])));
   }
   T shift(int64_t c) const { return bias == nullptr ? T{0} : bias[c]; }
+  void Fill(int64_t channels, const T* variance, T* scales, T* shifts) const {
+    for (int64_t c = 0; c < channels; ++c) {
+      scales[c] = scale(c, variance[c]);
+      shifts[c] = shift(c);
+    }
+  }
 };
 
 // y of channels that are runs: those of one channel.
 template <typename T>
 void NormalizeRuns(const T* x, T* y, const ChannelExtents& e, int64_t c, T mean, T variance,
                    const Affine<T>& affine) {
-  const T scale = affine.scale(c, variance);
-  const T shift = affine.shift(c);
-  for (int64_t o = 0; o < e.outer; ++o) {
-    const int64_t at = (o * e.channels + c) * e.inner;
-    GetNormLoops<T>().run(x + at, y + at, e.inner, mean, scale, shift);
-  }
+  const int64_t at = c * e.inner;
+  GetRunLoops<T>().normalize(x + at, y + at, RunsOf(e), mean, affine.scale(c, variance),
+                             affine.shift(c));
 }
 
 // y of channels that are neighbours. `scratch` holds two numbers for each channel.
@@ -53,10 +57,7 @@ void NormalizeNeighbours(const T* x, T* y, const ChannelExtents& e, const T* mea
                          const T* variance, const Affine<T>& affine, void* scratch, int threads) {
   T* scale = static_cast<T*>(scratch);
   T* shift = scale + e.channels;
-  for (int64_t c = 0; c < e.channels; ++c) {
-    scale[c] = affine.scale(c, variance[c]);
-    shift[c] = affine.shift(c);
-  }
+  affine.Fill(e.channels, variance, scale, shift);
   const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, e.channels));
   ParallelFor(threads, e.outer, grain, [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
@@ -99,12 +100,15 @@ Maybe<void> Infer(const KernelCall& call) {
     NormalizeNeighbours(x, y, e, mean, variance, affine, call.scratch, call.threads);
     return Ok();
   }
+  T* scale = static_cast<T*>(call.scratch);
+  T* shift = scale + e.channels;
+  affine.Fill(e.channels, variance, scale, shift);
   const int64_t grain = std::max<int64_t>(1, 8192 / e.inner);
   ParallelFor(call.threads, e.outer * e.channels, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t c = i % e.channels;
-      GetNormLoops<T>().run(x + i * e.inner, y + i * e.inner, e.inner, mean[c],
-                            affine.scale(c, variance[c]), affine.shift(c));
+      GetRunLoops<T>().normalize(x + i * e.inner, y + i * e.inner, {1, 0, e.inner}, mean[c],
+                                 scale[c], shift[c]);
     }
   });
   return Ok();
@@ -155,7 +159,7 @@ size_t TrainScratch(const KernelCall& call) {
 }
 size_t InferenceScratch(const KernelCall& call) {
   const ChannelExtents e(call.inputs[0], call.GetAttrs<BatchNormAttrs>().axis);
-  return e.inner != 1 ? 0 : static_cast<size_t>(2 * e.channels) * SizeOf(call.outputs[0].dtype);
+  return static_cast<size_t>(2 * e.channels) * SizeOf(call.outputs[0].dtype);
 }
 
 double TrainCost(const KernelCall& call) {

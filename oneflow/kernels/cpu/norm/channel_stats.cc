@@ -4,6 +4,7 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/norm/norm_loops.h"
+#include "oneflow/kernels/cpu/norm/run_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -62,17 +63,12 @@ size_t ChannelStatsScratch(const ChannelExtents& e) {
 
 template <typename T>
 void RunMoments(const T* x, const ChannelExtents& e, int64_t channel, T* mean, T* variance) {
-  const NormLoops<T>& loops = GetNormLoops<T>();
+  const RunLoopsOf<T>& loops = GetRunLoops<T>();
   const double count = static_cast<double>(e.count());
-  const int64_t step = e.channels * e.inner;
   const T* from = x + channel * e.inner;
-  double sum = 0.0;
-  for (int64_t o = 0; o < e.outer; ++o) { sum += loops.sum(from + o * step, e.inner); }
-  *mean = static_cast<T>(sum / count);
-  double squares = 0.0;
-  for (int64_t o = 0; o < e.outer; ++o) {
-    squares += loops.sum_squares(from + o * step, e.inner, *mean);
-  }
+  const Runs runs = RunsOf(e);
+  *mean = static_cast<T>(loops.sum(from, runs) / count);
+  const double squares = loops.sum_squares(from, runs, *mean);
   *variance = static_cast<T>(squares / count);
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "oneflow/kernels/cpu/norm/channel_extents.h"
+#include "oneflow/kernels/cpu/norm/run_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -25,6 +26,9 @@ void ChannelMoments(const T* x, const ChannelExtents& e, T* mean, T* variance, v
 template <typename T>
 void NeighbourSums(const T* dy, const T* x, const ChannelExtents& e, const T* mean, double* sum_dy,
                    double* sum_dyx, void* scratch, int threads);
+
+// The runs of a channel, from its first element on (inner > 1).
+inline Runs RunsOf(const ChannelExtents& e) { return {e.outer, e.channels * e.inner, e.inner}; }
 
 // The moments of one channel of runs (inner > 1).
 template <typename T>

@@ -118,6 +118,31 @@ TEST(BatchNorm, AgreesWithPlainLoops) {
   }
 }
 
+// Runs with a last block that is not full, many of them, and long ones: sums are emptied in between.
+TEST(BatchNorm, ShortAndLongRunsAgreeWithReference) {
+  Rng rng(15);
+  const Dims shapes[] = {{40, 3, 49}, {16, 4, 196}, {70, 2, 15}, {2, 2, 5003},
+                         {3, 2, 64},  {33, 2, 128}, {5, 3, 63},  {1, 2, 20000}};
+  for (const Dims& shape : shapes) {
+    for (DataType dtype : kFloats) {
+      const HostArray x = Random(&rng, dtype, shape), dy = Random(&rng, dtype, shape);
+      const HostArray weight = Random(&rng, dtype, {shape[1]});
+      const HostArray blank(dtype, shape), stats(dtype, {shape[1]});
+      BatchNormAttrs attrs;
+      attrs.epsilon = 0.1;
+      const double tolerance = 20 * Tolerance(dtype);
+      const Arrays in = {&x, &weight, &weight};
+      ASSERT_EQ(AgainstReference({"batch_norm", in, {blank, stats, stats}, &attrs, tolerance}), "");
+      const auto got = SameBits("batch_norm.cpu.vector", in, {blank, stats, stats}, attrs);
+      const Arrays back = {&dy, &x, &weight, &got[1], &got[2]};
+      ASSERT_EQ(AgainstReference(
+                    {"batch_norm_backward", back, {blank, stats, stats}, &attrs, 40 * tolerance}),
+                "");
+      SameBits("batch_norm_backward.cpu.vector", back, {blank, stats, stats}, attrs);
+    }
+  }
+}
+
 // ---- against the references ---------------------------------------------------------------------
 
 const std::vector<DataType> kDtypes = {DataType::kFloat, DataType::kFloat, DataType::kDouble,
