@@ -10,6 +10,7 @@
 #include "oneflow/kernels/cpu/dense_kernel.h"
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
 #include "oneflow/kernels/cpu/norm/norm_loops.h"
+#include "oneflow/kernels/cpu/norm/run_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -54,23 +55,15 @@ struct Gradients {
     *scale = static_cast<T>(inv_std * (weight == nullptr ? 1.0 : static_cast<double>(weight[c])));
   }
 
-  void Runs(int64_t c) const {
-    const NormLoops<T>& loops = GetNormLoops<T>();
-    const int64_t step = e.channels * e.inner;
-    const int64_t first = c * e.inner;
-    double sum_dy = 0.0, sum_dyx = 0.0;
-    for (int64_t o = 0; o < e.outer; ++o) {
-      double a, b;
-      loops.run_sums(dy + first + o * step, x + first + o * step, e.inner, mean[c], &a, &b);
-      sum_dy += a;
-      sum_dyx += b;
-    }
+  void Channel(int64_t c) const {
+    const RunLoopsOf<T>& loops = GetRunLoops<T>();
+    const Runs runs = RunsOf(e);
+    const int64_t at = c * e.inner;
+    double sum_dy, sum_dyx;
+    loops.sums(dy + at, x + at, runs, mean[c], &sum_dy, &sum_dyx);
     T m, k, scale;
     Finish(c, sum_dy, sum_dyx, &m, &k, &scale);
-    for (int64_t o = 0; o < e.outer; ++o) {
-      const int64_t at = first + o * step;
-      loops.run_backward(dy + at, x + at, dx + at, e.inner, mean[c], m, k, scale);
-    }
+    loops.backward(dy + at, x + at, dx + at, runs, mean[c], m, k, scale);
   }
 
   void Neighbours() const {
@@ -100,7 +93,7 @@ Maybe<void> Backward(const KernelCall& call) {
   if (g.e.inner == 1) {
     g.Neighbours();
   } else {
-    ParallelFor(call.threads, g.e.channels, 1, [&](int64_t c, int64_t) { g.Runs(c); });
+    ParallelFor(call.threads, g.e.channels, 1, [&](int64_t c, int64_t) { g.Channel(c); });
   }
   return Ok();
 }

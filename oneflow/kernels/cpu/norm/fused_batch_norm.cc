@@ -74,11 +74,9 @@ Maybe<void> Forward(const KernelCall& call) {
     RunMoments(x, e, c, mean + c, variance + c);
     const T scale = ScaleOf(weight, c, variance[c], attrs.epsilon);
     const T shift = bias == nullptr ? T{0} : bias[c];
-    for (int64_t o = 0; o < e.outer; ++o) {
-      const int64_t at = (o * e.channels + c) * e.inner;
-      GetFusedNormLoops<T>().run(x + at, addend == nullptr ? nullptr : addend + at, y + at, e.inner,
-                                 mean[c], scale, shift, attrs.relu, streams);
-    }
+    const int64_t at = c * e.inner;
+    GetFusedNormLoops<T>().run(x + at, addend == nullptr ? nullptr : addend + at, y + at, RunsOf(e),
+                               mean[c], scale, shift, attrs.relu, streams);
   });
   return Ok();
 }
@@ -98,17 +96,11 @@ Maybe<void> Backward(const KernelCall& call) {
   const FusedGradient<T> gradient = kept == nullptr ? arrives : FusedGradient<T>{kept};
   const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(T)));
   ForEachChannel(call, e, streams, [&](int64_t c) {
-    double sum_g = 0.0;
-    double sum_gx = 0.0;
-    for (int64_t o = 0; o < e.outer; ++o) {
-      const int64_t at = (o * e.channels + c) * e.inner;
-      double g = 0.0;
-      double gx = 0.0;
-      loops.sums(arrives.At(at), x + at, kept == nullptr ? nullptr : kept + at, e.inner, mean[c],
-                 &g, &gx);
-      sum_g += g;
-      sum_gx += gx;
-    }
+    const int64_t at = c * e.inner;
+    const Runs runs = RunsOf(e);
+    double sum_g, sum_gx;
+    loops.sums(arrives.At(at), x + at, kept == nullptr ? nullptr : kept + at, runs, mean[c], &sum_g,
+               &sum_gx);
     const double inv_std = 1.0 / std::sqrt(static_cast<double>(variance[c]) + attrs.epsilon);
     const double n = static_cast<double>(e.count());
     call.outputs[1].Data<T>()[c] = static_cast<T>(sum_gx * inv_std);
@@ -116,10 +108,7 @@ Maybe<void> Backward(const KernelCall& call) {
     const T m = static_cast<T>(sum_g / n);
     const T k = static_cast<T>(sum_gx * inv_std * inv_std / n);
     const T scale = ScaleOf(weight, c, variance[c], attrs.epsilon);
-    for (int64_t o = 0; o < e.outer; ++o) {
-      const int64_t at = (o * e.channels + c) * e.inner;
-      loops.backward(gradient.At(at), x + at, dx + at, e.inner, mean[c], m, k, scale, streams);
-    }
+    loops.backward(gradient.At(at), x + at, dx + at, runs, mean[c], m, k, scale, streams);
   });
   return Ok();
 }

@@ -1,7 +1,7 @@
 // The inner loops of batch norm together with what follows it, one table for each instruction set.
 //
-// A run is n neighbouring elements of one channel. Sums are taken as in norm_loops.h, so that results
-// have the bits of the separate ops. `stream`: results go past the caches; they must be aligned to a
+// Loops go over the runs of one channel. Sums are taken as in run_loops.h, so that results have the
+// bits of the separate ops. `stream`: results go past the caches; they must be aligned to a
 // line then, and be no operand.
 // Thread safety: constants. A thread that streamed calls StreamLoops::fence before others may read.
 #ifndef ONEFLOW_KERNELS_CPU_NORM_FUSED_NORM_LOOPS_H_
@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "oneflow/kernels/cpu/isa.h"
+#include "oneflow/kernels/cpu/norm/runs.h"
 
 namespace oneflow {
 namespace cpu {
@@ -30,13 +31,13 @@ struct FusedGradient {
 template <typename T>
 struct FusedNormLoops {
   // out[i] = (x[i] - mean) * scale + shift + addend[i], with `relu` at least 0; addend may be nullptr.
-  void (*run)(const T* x, const T* addend, T* out, int64_t n, T mean, T scale, T shift, bool relu,
-              bool stream);
+  void (*run)(const T* x, const T* addend, T* out, const Runs& runs, T mean, T scale, T shift,
+              bool relu, bool stream);
   // The sums of the gradient g and of g * (x - mean); g itself into `kept`, unless that is nullptr.
-  void (*sums)(const FusedGradient<T>& g, const T* x, T* kept, int64_t n, T mean, double* sum_g,
-               double* sum_gx);
+  void (*sums)(const FusedGradient<T>& g, const T* x, T* kept, const Runs& runs, T mean,
+               double* sum_g, double* sum_gx);
   // dx[i] = (g[i] - m - (x[i] - mean) * k) * scale
-  void (*backward)(const FusedGradient<T>& g, const T* x, T* dx, int64_t n, T mean, T m, T k,
+  void (*backward)(const FusedGradient<T>& g, const T* x, T* dx, const Runs& runs, T mean, T m, T k,
                    T scale, bool stream);
 };
 

@@ -1,25 +1,17 @@
 // The inner loops of batch normalisation over the runs of one channel, one table for each
 // instruction set.
 //
-// A channel of a picture in planes is `runs` runs of n neighbouring elements, `step` apart. Sums are
-// kept in lanes over the ends of runs, which may be short, and emptied into a double now and then,
-// in an order that depends on runs and n alone. Outputs may be the same array as an input.
+// Sums are kept in lanes over the ends of runs, which may be short, and emptied into a double now and
+// then, in an order that depends on how many and how long the runs are alone. Outputs may be the same array as an input.
 // Thread safety: constants.
 #ifndef ONEFLOW_KERNELS_CPU_NORM_RUN_LOOPS_H_
 #define ONEFLOW_KERNELS_CPU_NORM_RUN_LOOPS_H_
 
-#include <cstdint>
-
 #include "oneflow/kernels/cpu/isa.h"
+#include "oneflow/kernels/cpu/norm/runs.h"
 
 namespace oneflow {
 namespace cpu {
-
-struct Runs {
-  int64_t count = 0;
-  int64_t step = 0;
-  int64_t n = 0;
-};
 
 template <typename T>
 struct RunLoopsOf {
