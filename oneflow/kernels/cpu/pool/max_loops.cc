@@ -1,6 +1,10 @@
 // Compiled once for each instruction set: see isa.h.
 #include "oneflow/kernels/cpu/pool/max_loops.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace oneflow {
 namespace cpu {
 namespace ONEFLOW_ISA {
@@ -126,6 +130,55 @@ void Row(const T* line, const RowWindows& w, T* best, I* column) {
   for (int64_t k = 3; k < w.kernel; ++k) { RowElement(ElementOf(line, w, k), w, k, best, column); }
 }
 
+#if defined(__AVX512F__)
+
+// Elements at, ..., at + 15 of a row of n, minus infinity for those that are outside.
+inline __m512 LoadInside(const float* row, int64_t at, int64_t n) {
+  if (at >= 0 && at + 16 <= n) { return _mm512_loadu_ps(row + at); }
+  const int64_t first = at < 0 ? (at > -16 ? -at : 16) : 0;
+  const int64_t end = n - at < 0 ? 0 : n - at > 16 ? 16 : n - at;
+  const auto mask = static_cast<__mmask16>(((1u << end) - 1) & ~((1u << first) - 1));
+  return _mm512_mask_loadu_ps(_mm512_set1_ps(-__builtin_inff()), mask, row + at);
+}
+
+inline void TakeLater(__m512 next, __m512i at, __m512* best, __m512i* column) {
+  const __mmask16 takes =
+      _mm512_cmp_ps_mask(next, *best, _CMP_GT_OQ) | _mm512_cmp_ps_mask(next, next, _CMP_UNORD_Q);
+  *best = _mm512_mask_mov_ps(*best, takes, next);
+  *column = _mm512_mask_mov_epi32(*column, takes, at);
+}
+
+// Neighbouring windows share no vector: even and odd elements are picked from two of them.
+void Pairs(const float* row, int64_t n, const RowWindows& w, float* best, int32_t* column) {
+  const __m512i places =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd = _mm512_add_epi32(places, _mm512_set1_epi32(1));
+  for (int64_t o = 0; o < w.out; o += kMaxBlock) {
+    const int64_t at = 2 * o - w.before;
+    const __m512 left = LoadInside(row, at, n);
+    const __m512 right = LoadInside(row, at + 16, n);
+    const __m512i origin = _mm512_add_epi32(places, _mm512_set1_epi32(static_cast<int>(at)));
+    __m512 value = _mm512_permutex2var_ps(left, places, right);
+    __m512i place = origin;
+    if (w.kernel > 1) {
+      TakeLater(_mm512_permutex2var_ps(left, odd, right),
+                _mm512_add_epi32(origin, _mm512_set1_epi32(1)), &value, &place);
+    }
+    if (w.kernel > 2) {
+      const __m512 next =
+          _mm512_permutex2var_ps(LoadInside(row, at + 2, n), places, LoadInside(row, at + 18, n));
+      TakeLater(next, _mm512_add_epi32(origin, _mm512_set1_epi32(2)), &value, &place);
+    }
+    _mm512_storeu_ps(best + o, value);
+    _mm512_storeu_si512(column + o, place);
+  }
+}
+constexpr auto kPairs = &Pairs;
+
+#else
+constexpr decltype(MaxLoopsOf<float, int32_t>::pairs) kPairs = nullptr;
+#endif
+
 // ---- several rows -------------------------------------------------------------------------------
 
 template <typename T, typename I, typename W, int kCount>
@@ -184,11 +237,12 @@ void Merge(const T* row, I base, T* best, I* index, int64_t n) {
 }
 
 template <typename T, typename I>
-constexpr MaxLoopsOf<T, I> LoopsOf() {
-  return {&Split<T>, &Row<T, I>, &Rows<T, I, int64_t>, &Rows<T, I, I>, &Start<T, I>, &Merge<T, I>};
+constexpr MaxLoopsOf<T, I> LoopsOf(decltype(MaxLoopsOf<T, I>::pairs) pairs) {
+  return {&Split<T>,      &Row<T, I>,   pairs,       &Rows<T, I, int64_t>,
+          &Rows<T, I, I>, &Start<T, I>, &Merge<T, I>};
 }
 
-constexpr MaxLoops kLoops = {LoopsOf<float, int32_t>(), LoopsOf<double, int64_t>()};
+constexpr MaxLoops kLoops = {LoopsOf<float, int32_t>(kPairs), LoopsOf<double, int64_t>(nullptr)};
 
 }  // namespace
 

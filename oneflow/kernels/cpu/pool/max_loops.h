@@ -19,6 +19,8 @@ inline constexpr int64_t kMaxBlock = 16;
 // Up to this stride a row is split: element j of the padded row goes to place j / stride of part
 // j % stride, and what a window takes of it lies side by side for neighbouring windows.
 inline constexpr int64_t kMaxSplit = 4;
+// Elements of the windows that `pairs` takes.
+inline constexpr int64_t kMaxPairs = 3;
 // Rows that are folded at once.
 inline constexpr int kMaxRows = 3;
 
@@ -46,6 +48,9 @@ struct MaxLoopsOf {
   // Lays n elements of a row out, behind the padding.
   void (*split)(const T* row, int64_t n, const RowWindows& windows, T* line);
   void (*row)(const T* line, const RowWindows& windows, T* best, I* column);
+  // The same for a row of n elements as it lies in the image, where windows are of at most kMaxPairs
+  // elements with a stride of 2; nullptr: there is no such loop.
+  void (*pairs)(const T* row, int64_t n, const RowWindows& windows, T* best, I* column);
   // Folds `count` <= kMaxRows rows; n is a multiple of kMaxBlock.
   void (*rows)(const RowMaxima<T, I>* rows, int count, int64_t n, T* out, int64_t* where);
   void (*part)(const RowMaxima<T, I>* rows, int count, int64_t n, T* out, I* where);

@@ -244,8 +244,15 @@ class MaxPool {
     if (w->keys[slot] == key) { return maxima; }
     w->keys[slot] = key;
     const auto& loops = LoopsFor<T>();
-    loops.split(image_ + key * m_.width, m_.width, m_.windows, w->line);
-    loops.row(w->line, m_.windows, best, column);
+    const RowWindows& windows = m_.windows;
+    const T* from = image_ + key * m_.width;
+    if (loops.pairs != nullptr && windows.stride == 2 && windows.kernel <= kMaxPairs &&
+        windows.dilation == 1) {
+      loops.pairs(from, m_.width, windows, best, column);
+    } else {
+      loops.split(from, m_.width, windows, w->line);
+      loops.row(w->line, windows, best, column);
+    }
     // Padding before the data is never chosen, not even where all is minus infinity.
     for (int64_t o = 0; o < leading_; ++o) {
       column[o] =

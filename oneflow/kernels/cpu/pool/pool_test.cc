@@ -148,6 +148,30 @@ TEST(Pool, WideMaximaAgreeWithReference) {
   }
 }
 
+// Windows that are two apart have a loop of their own, with masks at the ends of a row.
+TEST(Pool, EveryWidthOfWindowsTwoApart) {
+  Rng rng(27);
+  for (int64_t width = 1; width < 80; ++width) {
+    for (int64_t kernel = 1; kernel <= std::min<int64_t>(3, width); ++kernel) {
+      Case c;
+      const int64_t padding = OneIn(&rng, 2) ? kernel / 2 : 0;
+      c.image = {2, 1, 5, width};
+      c.pooled = {2, 1, (5 + 2 * padding - kernel) / 2 + 1, (width + 2 * padding - kernel) / 2 + 1};
+      c.attrs.kernel = SpatialList(Dims{kernel, kernel});
+      c.attrs.stride = SpatialList(Dims{2, 2});
+      c.attrs.padding = SpatialList(Dims{padding, padding});
+      c.attrs.dilation = SpatialList(Dims{1, 1});
+      HostArray image(DataType::kFloat, c.image);
+      image.Fill(&rng, OneIn(&rng, 2));
+      for (int64_t i = 0; i < image.count() && OneIn(&rng, 2); ++i) {
+        image.Set(i, std::floor(image.At(i)));
+      }
+      ExpectSameAsReference("max_pool", image, c.pooled, &c.attrs, true);
+      if (HasFatalFailure()) { return; }
+    }
+  }
+}
+
 // What is stored past the caches, at every distance from a line.
 TEST(StagedOutput, StoresWhatWasWritten) {
   alignas(64) char buffer[8 * 400];
