@@ -11,6 +11,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "oneflow/common/stack_source.h"
 
 namespace oneflow {
 
@@ -21,11 +26,19 @@ inline int64_t TraceClock() {
       .count();
 }
 
+// What else a scope says of its work.
+struct TraceDetails {
+  StackId stack = kNoStack;  // of the line that asked for it
+  std::string shapes;        // of its operands: "(2, 3), (3,)"
+};
+
 class TraceSink {
  public:
   virtual ~TraceSink() = default;
-  // `category` is a layer's name and lives for ever; `name` is copied.
-  virtual void Record(const char* category, const char* name, int64_t begin_ns, int64_t end_ns) = 0;
+  // `category` is a layer's name and lives for ever; `name` is copied. `details` may be nullptr.
+  virtual void Record(const char* category, const char* name, int64_t begin_ns, int64_t end_ns,
+                      const TraceDetails* details) = 0;
+  virtual bool WantsShapes() const { return false; }
 
   static TraceSink* Get() { return current_.load(std::memory_order_acquire); }
   static void Set(TraceSink* sink) { current_.store(sink, std::memory_order_release); }
@@ -36,8 +49,9 @@ class TraceSink {
 
 class TraceScope {
  public:
-  // `name` must outlive the scope.
-  TraceScope(const char* category, const char* name) : sink_(TraceSink::Get()) {
+  // `name` must outlive the scope. Nobody hears of a scope without a category.
+  TraceScope(const char* category, const char* name)
+      : sink_(category == nullptr ? nullptr : TraceSink::Get()) {
     if (__builtin_expect(sink_ != nullptr, 0)) {
       category_ = category;
       name_ = name;
@@ -46,9 +60,12 @@ class TraceScope {
   }
   ~TraceScope() {
     if (__builtin_expect(sink_ != nullptr, 0)) {
-      sink_->Record(category_, name_, begin_ns_, TraceClock());
+      sink_->Record(category_, name_, begin_ns_, TraceClock(), details_.get());
     }
   }
+  // Who hears of the scope; nullptr: nobody, and Tell need not be called.
+  TraceSink* sink() const { return sink_; }
+  void Tell(TraceDetails details) { details_ = std::make_unique<TraceDetails>(std::move(details)); }
   TraceScope(const TraceScope&) = delete;
   TraceScope& operator=(const TraceScope&) = delete;
 
@@ -57,6 +74,7 @@ class TraceScope {
   const char* category_ = nullptr;
   const char* name_ = nullptr;
   int64_t begin_ns_ = 0;
+  std::unique_ptr<TraceDetails> details_;
 };
 
 }  // namespace oneflow

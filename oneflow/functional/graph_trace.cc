@@ -198,7 +198,7 @@ Maybe<graph::Node> GraphTrace::MakeNode(const OpDef& def, const TensorPtr* input
   }
   graph::Node node;
   node.def = &def;
-  node.stack = graph::PinnedStack(CurrentStack());
+  node.stack = PinnedStack(CurrentStack());
   node.context = StackContextPtr(CurrentStackContext());
   node.attrs.resize(def.attrs_size);
   if (def.attrs_size > 0) { std::memcpy(node.attrs.data(), attrs, def.attrs_size); }

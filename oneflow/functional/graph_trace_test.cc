@@ -392,7 +392,8 @@ TEST_F(GraphTraceTest, ConstantsAreComputedOnce) {
 // Collects what a profiler would.
 class Events : public TraceSink {
  public:
-  void Record(const char* category, const char* name, int64_t, int64_t) override {
+  void Record(const char* category, const char* name, int64_t, int64_t,
+              const TraceDetails*) override {
     const std::lock_guard<std::mutex> lock(mutex);
     seen.push_back(std::string(category) + " " + name);
     threads.push_back(std::this_thread::get_id());
@@ -412,7 +413,7 @@ TEST_F(GraphTraceTest, AProfilerSeesActorsAndTheirKernels) {
   Values(CHECK_JUST(graph->Run({x}))[0]);
   TraceSink::Set(nullptr);
   // A scope is told when it closes: kernels, then their actor, then the instruction.
-  const std::vector<std::string> expected = {"graph square", "graph tanh", "graph G", "vm graph"};
+  const std::vector<std::string> expected = {"graph square", "graph tanh", "actor G", "vm graph"};
   const std::lock_guard<std::mutex> lock(events->mutex);
   std::vector<std::string> seen;
   for (const std::string& event : events->seen) {
@@ -438,7 +439,7 @@ TEST_F(GraphTraceTest, OnlyShortGraphsRunOnTheThreadThatCallsThem) {
   const std::lock_guard<std::mutex> lock(events->mutex);
   std::vector<bool> here;
   for (size_t i = 0; i < events->seen.size(); ++i) {
-    if (events->seen[i] != "graph G") { continue; }
+    if (events->seen[i] != "actor G") { continue; }
     here.push_back(events->threads[i] == std::this_thread::get_id());
   }
   EXPECT_EQ(here, (std::vector<bool>{true, false}));

@@ -78,7 +78,7 @@ Maybe<void> CompiledGraph::Prepare() {
   std::vector<ActorSpec> chains(1);  // one stream: all its kernels are one actor
   chains[0].name = "compute";
   chains[0].act = [this](int64_t) {
-    TraceScope trace("graph", name_.c_str());
+    TraceScope trace("actor", name_.c_str());
     return plan_->Run(*given_);
   };
   actors_ = std::make_unique<ActorSystem>(name_, std::move(chains), std::vector<RegisterSpec>());

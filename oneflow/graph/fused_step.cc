@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "oneflow/common/trace.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/graph/call_builder.h"
 #include "oneflow/graph/passes/fusion.h"
@@ -92,6 +93,7 @@ bool FusedStep::Add(const LogicalGraph& graph, const Node& node, const std::vect
     if (member.kernel->scratch != nullptr && member.kernel->scratch(call) > 0) { return false; }
   }
   cost_ns_ += CostOf(*member.kernel, *whole.call());
+  name_ += (members_.empty() ? "" : "+") + std::string(node.def->name);
   members_.push_back(std::move(member));
   return true;
 }
@@ -131,7 +133,7 @@ Maybe<void> FusedStep::RunTile(int64_t tile, char* scratch) {
     call.call.outputs = arrays + member.num_inputs;
     call.call.num_outputs = i - member.num_inputs;
     call.call.attrs = member.node->attrs.data();
-    const Maybe<void> ran = RunKernel(call, "graph");
+    const Maybe<void> ran = RunKernel(call, nullptr);
     if (__builtin_expect(!ran.ok(), 0)) {
       ran.error()->set_stack(member.node->stack.id(), member.node->context.get());
       return ran.error();
@@ -141,6 +143,10 @@ Maybe<void> FusedStep::RunTile(int64_t tile, char* scratch) {
 }
 
 Maybe<void> FusedStep::Run() {
+  TraceScope trace("graph", name_.c_str());
+  if (__builtin_expect(trace.sink() != nullptr, 0)) {
+    trace.Tell({members_.front().node->stack.id(), ""});
+  }
   const int64_t tiles = (n_ + tile_ - 1) / tile_;
   const int64_t share = (tiles + threads_ - 1) / threads_;
   std::atomic<Error*> failure{nullptr};  // owns one reference

@@ -6,6 +6,7 @@
 #define ONEFLOW_GRAPH_FUSED_STEP_H_
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "oneflow/common/maybe.h"
@@ -36,6 +37,7 @@ class FusedStep {
   void AdaptThreads();
   void SetScratch(void* scratch) { scratch_ = static_cast<char*>(scratch); }
 
+  // In a trace it is one scope, named after its kernels: "mul+add+relu".
   Maybe<void> Run();
   double cost_ns() const { return cost_ns_; }
   int threads() const { return threads_; }
@@ -62,6 +64,7 @@ class FusedStep {
   int64_t tile_ = 0;
   int64_t rest_ = 0;  // elements of the last tile
   std::vector<Member> members_;
+  std::string name_;
   int64_t thread_bytes_ = 0;
   int threads_ = 1;
   int most_threads_ = 1;  // for which there is scratch

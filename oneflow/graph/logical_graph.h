@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "oneflow/common/maybe.h"
+#include "oneflow/common/pinned_stack.h"
 #include "oneflow/common/stack_context.h"
 #include "oneflow/core/generator.h"
 #include "oneflow/core/tensor_meta.h"
-#include "oneflow/graph/pinned_stack.h"
 #include "oneflow/op/op_def.h"
 #include "oneflow/vm/storage.h"
 

@@ -259,7 +259,7 @@ Maybe<void> Plan::Run(const Given& given) {
       JUST(step.fused->Run());
       continue;
     }
-    const Maybe<void> ran = RunKernel(step.call, "graph");
+    const Maybe<void> ran = RunKernel(step.call, "graph", step.node->stack.id());
     if (__builtin_expect(!ran.ok(), 0)) {
       ran.error()->set_stack(step.node->stack.id(), step.node->context.get());
       return ran.error();

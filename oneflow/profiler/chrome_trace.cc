@@ -30,6 +30,21 @@ std::string Quote(std::string_view text) {
 
 std::string Microseconds(int64_t ns) { return Format("{:.3f}", static_cast<double>(ns) / 1e3); }
 
+// The line and the shapes of an event, where it has them.
+std::string Arguments(const Trace& trace, const Event& event) {
+  std::string out;
+  const auto line = trace.lines.find(event.stack);
+  if (line != trace.lines.end()) {
+    const StackFrame& frame = line->second;
+    out = "\"line\":" + Quote(Format("{}:{}", frame.file, frame.line)) +
+          ",\"function\":" + Quote(frame.function);
+  }
+  if (!event.shapes.empty()) {
+    out += (out.empty() ? "" : ",") + std::string("\"shapes\":") + Quote(event.shapes);
+  }
+  return out.empty() ? out : ",\"args\":{" + out + "}";
+}
+
 }  // namespace
 
 std::string ToChromeJson(const Trace& trace, int64_t process) {
@@ -43,10 +58,10 @@ std::string ToChromeJson(const Trace& trace, int64_t process) {
            ",\"args\":{\"name\":" + Quote(thread.thread_name) + "}}";
     separator = ",\n";
     for (const Event& event : thread.events) {
-      out += ",\n{\"ph\":\"X\",\"cat\":" + Quote(event.category) +
-             ",\"name\":" + Quote(event.name) + "," + where +
-             ",\"ts\":" + Microseconds(event.begin_ns - trace.begin_ns) +
-             ",\"dur\":" + Microseconds(event.end_ns - event.begin_ns) + "}";
+      out +=
+          ",\n{\"ph\":\"X\",\"cat\":" + Quote(event.category) + ",\"name\":" + Quote(event.name) +
+          "," + where + ",\"ts\":" + Microseconds(event.begin_ns - trace.begin_ns) +
+          ",\"dur\":" + Microseconds(event.end_ns - event.begin_ns) + Arguments(trace, event) + "}";
     }
   }
   return out + Format("\n],\"otherData\":{{\"dropped_events\":{}}}}}\n", dropped);

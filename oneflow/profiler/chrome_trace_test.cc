@@ -33,6 +33,19 @@ TEST(ChromeTraceTest, WritesTheFormat) {
             "],\"otherData\":{\"dropped_events\":3}}\n");
 }
 
+TEST(ChromeTraceTest, WritesTheLineAndTheShapes) {
+  Trace trace = MakeTrace("add");
+  trace.threads[0].events[0].shapes = "(2,), (2,)";
+  EXPECT_NE(ToChromeJson(trace).find(",\"args\":{\"shapes\":\"(2,), (2,)\"}}"), std::string::npos);
+  trace.threads[0].events[0].stack = 5;
+  trace.lines[5].file = "net.py";
+  trace.lines[5].line = 12;
+  trace.lines[5].function = "forward";
+  EXPECT_NE(ToChromeJson(trace).find(",\"args\":{\"line\":\"net.py:12\",\"function\":\"forward\","
+                                     "\"shapes\":\"(2,), (2,)\"}}"),
+            std::string::npos);
+}
+
 TEST(ChromeTraceTest, EscapesNames) {
   EXPECT_NE(ToChromeJson(MakeTrace("a\"b\\c\n")).find("\"a\\\"b\\\\c\\u000a\""), std::string::npos);
 }

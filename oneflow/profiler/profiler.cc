@@ -11,6 +11,7 @@
 
 #include "oneflow/common/mutex.h"
 #include "oneflow/common/trace.h"
+#include "oneflow/device/out_of_memory.h"
 #include "oneflow/lifetime/fork_hooks.h"
 
 namespace oneflow {
@@ -35,6 +36,7 @@ class Collector final : public TraceSink {
     running_ = true;
     begin_ns_ = TraceClock();
     max_events_.store(options.max_events_per_thread, std::memory_order_relaxed);
+    shapes_.store(options.shapes, std::memory_order_relaxed);
     session_.fetch_add(1, std::memory_order_release);
     TraceSink::Set(this);
     return Ok();
@@ -54,6 +56,7 @@ class Collector final : public TraceSink {
       out.threads.push_back(std::move(buffer->trace));
     }
     buffers_.clear();
+    ResolveLines(&out);
     return out;
   }
 
@@ -62,7 +65,10 @@ class Collector final : public TraceSink {
     return running_;
   }
 
-  void Record(const char* category, const char* name, int64_t begin_ns, int64_t end_ns) override {
+  bool WantsShapes() const override { return shapes_.load(std::memory_order_relaxed); }
+
+  void Record(const char* category, const char* name, int64_t begin_ns, int64_t end_ns,
+              const TraceDetails* details) override {
     Buffer* buffer = BufferOfThread();
     if (buffer == nullptr) { return; }
     MutexLock lock(&buffer->mutex);
@@ -79,10 +85,36 @@ class Collector final : public TraceSink {
     event.name[length] = '\0';
     event.begin_ns = begin_ns;
     event.end_ns = end_ns;
-    events.push_back(event);
+    if (details != nullptr) {
+      event.stack = details->stack;
+      event.shapes = details->shapes;
+      Pin(event.stack);
+    }
+    events.push_back(std::move(event));
   }
 
  private:
+  static void Pin(StackId stack) {
+    StackSource* source = StackSource::Get();
+    if (stack != kNoStack && source != nullptr) { source->Pin(stack); }
+  }
+
+  // Names the lines of all events, and lets go of their stacks.
+  static void ResolveLines(Trace* trace) {
+    StackSource* source = StackSource::Get();
+    if (source == nullptr) { return; }
+    for (const ThreadTrace& thread : trace->threads) {
+      for (const Event& event : thread.events) {
+        if (event.stack == kNoStack) { continue; }
+        if (trace->lines.count(event.stack) == 0) {
+          const std::vector<StackFrame> frames = ProgramLines(source->Resolve(event.stack));
+          if (!frames.empty()) { trace->lines[event.stack] = frames.back(); }
+        }
+        source->Unpin(event.stack);
+      }
+    }
+  }
+
   // The calling thread's buffer for the trace that is being taken; nullptr between traces.
   Buffer* BufferOfThread() {
     thread_local BufferPtr buffer;
@@ -110,6 +142,7 @@ class Collector final : public TraceSink {
   int64_t begin_ns_ GUARDED_BY(mutex_) = 0;
   std::vector<BufferPtr> buffers_ GUARDED_BY(mutex_);
   std::atomic<size_t> max_events_{0};
+  std::atomic<bool> shapes_{false};
   std::atomic<uint64_t> session_{0};
 };
 
@@ -133,6 +166,11 @@ Collector* TheCollector(bool renew = false) {
 Maybe<void> Start(const Options& options) { return TheCollector()->Start(options); }
 Maybe<Trace> Stop() { return TheCollector()->Stop(); }
 bool Running() { return TheCollector()->Running(); }
+
+void RecordScope(const char* name, int64_t begin_ns) {
+  TraceSink* sink = TraceSink::Get();
+  if (sink != nullptr) { sink->Record("python", name, begin_ns, TraceClock(), nullptr); }
+}
 
 }  // namespace profiler
 }  // namespace oneflow

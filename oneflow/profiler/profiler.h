@@ -11,9 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "oneflow/common/maybe.h"
+#include "oneflow/common/stack_source.h"
 
 namespace oneflow {
 namespace profiler {
@@ -24,6 +26,8 @@ struct Event {
   char name[kMaxName + 1];  // cut to fit
   int64_t begin_ns;
   int64_t end_ns;
+  StackId stack = kNoStack;  // only a key of Trace::lines: its frames may be gone
+  std::string shapes;        // of the operands, where that was asked for
 };
 
 struct ThreadTrace {
@@ -37,10 +41,13 @@ struct Trace {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   std::vector<ThreadTrace> threads;  // only those that recorded something
+  std::unordered_map<StackId, StackFrame>
+      lines;  // the program's line, of the stacks that are known
 };
 
 struct Options {
   size_t max_events_per_thread = 200000;
+  bool shapes = false;  // of each op's operands
 };
 
 // RuntimeError when a trace is being taken already. In a fork child none is.
@@ -48,6 +55,9 @@ Maybe<void> Start(const Options& options = Options());
 // RuntimeError when none is.
 Maybe<Trace> Stop();
 bool Running();
+
+// A scope of the program itself, which the calling thread has just ended.
+void RecordScope(const char* name, int64_t begin_ns);
 
 }  // namespace profiler
 }  // namespace oneflow

@@ -74,6 +74,57 @@ TEST(ProfilerTest, BuffersAreBoundedAndCountWhatTheyDrop) {
   EXPECT_EQ(trace.threads[0].dropped, 7);
 }
 
+// Stacks are kept until Stop() has named their lines.
+class Source : public StackSource {
+ public:
+  StackId Capture() override { return kNoStack; }
+  void Pin(StackId) override { ++pins; }
+  void Unpin(StackId) override { --pins; }
+  std::vector<StackFrame> Resolve(StackId id) const override {
+    EXPECT_GT(pins, 0);
+    StackFrame outer, inner;
+    outer.line = 1;
+    inner.line = static_cast<int>(id) * 10;
+    return {outer, inner};
+  }
+  bool Evicted(StackId) const override { return false; }
+  int pins = 0;
+};
+
+TEST(ProfilerTest, NamesLinesAndShapes) {
+  Source source;
+  StackSource::Set(&source);
+  Options options;
+  options.shapes = true;
+  CHECK_JUST(Start(options));
+  for (StackId stack : {3u, 4u, 3u, kNoStack}) {
+    TraceScope scope("vm", "add");
+    ASSERT_NE(scope.sink(), nullptr);
+    EXPECT_TRUE(scope.sink()->WantsShapes());
+    scope.Tell({stack, "(2,)"});
+  }
+  const int64_t begin = TraceClock();
+  RecordScope("epoch", begin);
+  EXPECT_EQ(source.pins, 3);
+  const Trace trace = CHECK_JUST(Stop());
+  RecordScope("too late", begin);
+  EXPECT_EQ(source.pins, 0);
+  const std::vector<Event>& events = trace.threads[0].events;
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_EQ(events[0].shapes, "(2,)");
+  EXPECT_EQ(trace.lines.size(), 2u);
+  EXPECT_EQ(trace.lines.at(events[1].stack).line, 40);
+  EXPECT_STREQ(events[4].category, "python");
+  EXPECT_EQ(events[4].begin_ns, begin);
+  CHECK_JUST(Start());
+  {
+    TraceScope scope("vm", "add");
+    EXPECT_FALSE(scope.sink()->WantsShapes());
+  }
+  CHECK_JUST(Stop());
+  StackSource::Set(nullptr);
+}
+
 TEST(ProfilerTest, LongNamesAreCut) {
   const std::string name(100, 'x');
   CHECK_JUST(Start());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <new>
+#include <string>
 
 #include "oneflow/common/atomic.h"
 #include "oneflow/common/interleave/ordering_fault.h"
@@ -18,8 +19,30 @@ ErrorPtr NotRun(const char* op, const char* why) {
   return error;
 }
 
-Maybe<void> RunKernel(const OpCall& call, const char* category) {
+namespace {
+
+// "(2, 3), (3,)", as Python writes them.
+std::string ShapesOf(const KernelCall& call) {
+  std::string text;
+  for (int i = 0; i < call.num_inputs; ++i) {
+    if (!call.inputs[i].given) { continue; }
+    const ArrayView& view = call.inputs[i];
+    text += text.empty() ? "(" : ", (";
+    for (int d = 0; d < view.ndim; ++d) {
+      text += (d == 0 ? "" : ", ") + std::to_string(view.shape[d]);
+    }
+    text += view.ndim == 1 ? ",)" : ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+Maybe<void> RunKernel(const OpCall& call, const char* category, StackId stack) {
   TraceScope trace(category, call.op);
+  if (__builtin_expect(trace.sink() != nullptr, 0)) {
+    trace.Tell({stack, trace.sink()->WantsShapes() ? ShapesOf(call.call) : std::string()});
+  }
   ErrorPtr failure;
   try {
     Maybe<void> ran = call.kernel->run(call.call);
@@ -160,7 +183,7 @@ Instruction::Outcome Instruction::Execute() {
   for (int i = 0; i < call_.num_reads; ++i) {
     if (const ErrorPtr poison = call_.reads[i]->poison()) { return Skip(poison); }
   }
-  const Maybe<void> ran = RunKernel(call_);
+  const Maybe<void> ran = RunKernel(call_, "vm", stack_);
   if (!ran.ok()) { return Fail(ran.error()); }
   if (call_.overwrites) {
     for (int i = 0; i < call_.num_writes - call_.num_updates; ++i) {

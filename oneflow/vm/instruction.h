@@ -114,8 +114,9 @@ ErrorPtr NotRun(const char* op, const char* why);
 inline constexpr char kForked[] = "expects to be computed before fork(), but it was still queued";
 
 // Runs the kernel of `call` with scratch and threads set; names the op in a failure, and turns an
-// exception of a library into an Error. In a trace it appears under `category`.
-Maybe<void> RunKernel(const OpCall& call, const char* category = "vm");
+// exception of a library into an Error. In a trace it appears under `category` with the line of
+// `stack`; nullptr: not at all.
+Maybe<void> RunKernel(const OpCall& call, const char* category = "vm", StackId stack = kNoStack);
 
 }  // namespace oneflow
 

@@ -8,6 +8,7 @@
 #include "oneflow/common/interleave/ordering_fault.h"
 #include "oneflow/common/planted_fault.h"
 #include "oneflow/common/thread.h"
+#include "oneflow/common/trace.h"
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/vm/in_flight.h"
 #include "oneflow/vm/take_memory.h"
@@ -231,14 +232,16 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
     // As a queued one does: an accumulation or an update is skipped, whoever reads hears of it.
     return call.on_failure == OnFailure::kSkip ? Maybe<void>(Ok()) : Maybe<void>(error);
   }
+  const StackId stack =
+      __builtin_expect(TraceSink::Get() != nullptr, 0) ? CurrentStack() : kNoStack;
   if (small) {
-    const Maybe<void> ran = RunKernel(call);
+    const Maybe<void> ran = RunKernel(call, "vm", stack);
     if (ran.ok()) { ClearOverwritten(call); }
     issue_.Unlock();
     error = ran.error();
   } else {
     in_flight->Begin();
-    error = RunUnlocked(call);
+    error = RunUnlocked(call, stack);
   }
   if (__builtin_expect(error != nullptr, 0)) {
     if (error->stack() == kNoStack) { error->set_stack(CurrentStack(), CurrentStackContext()); }
@@ -248,11 +251,12 @@ Maybe<void> Vm::RunInline(const OpCall& call, bool small, InFlight* in_flight)
 }
 
 // Runs a longer op with both locks free. REQUIRES the issue lock.
-ErrorPtr Vm::RunUnlocked(const OpCall& call) ONEFLOW_TSA_(no_thread_safety_analysis) {
+ErrorPtr Vm::RunUnlocked(const OpCall& call, StackId stack)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   inline_call_ = &call;
   issue_.Unlock();
   HostUnlocked unlocked;
-  const Maybe<void> ran = RunKernel(call);
+  const Maybe<void> ran = RunKernel(call, "vm", stack);
   issue_.Lock();
   if (ran.ok()) { ClearOverwritten(call); }
   inline_call_ = nullptr;

@@ -93,7 +93,7 @@ class Vm {
   bool AwaitInlineCall(std::chrono::steady_clock::time_point deadline);
   bool DrawInline(bool small);
   Maybe<void> RunInline(const OpCall& call, bool small, InFlight* in_flight);
-  ErrorPtr RunUnlocked(const OpCall& call);
+  ErrorPtr RunUnlocked(const OpCall& call, StackId stack);
   Maybe<bool> AwaitReady(const OpCall& call, bool stubborn, InFlight* in_flight);
   Maybe<void> AwaitRoom(Stream* stream, InFlight* in_flight);
   Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight);

@@ -228,3 +228,6 @@ def describe_unfinished() -> str: ...
 
 # What nn.Graph is written on: oneflow/api/python/py_graph.h.
 graph: Any
+
+# What oneflow.profiler is written on: oneflow/api/python/py_profiler.h.
+profiler: Any

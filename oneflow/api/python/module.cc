@@ -10,6 +10,7 @@
 #include "oneflow/api/python/methods.h"
 #include "oneflow/api/python/process.h"
 #include "oneflow/api/python/py_graph.h"
+#include "oneflow/api/python/py_profiler.h"
 #include "oneflow/api/python/py_types.h"
 #include "oneflow/boot/boot.h"
 #include "oneflow/common/log.h"
@@ -124,6 +125,7 @@ void SetPackage(const std::string& folder, const std::string& version) {
 
 void BindRuntime(py::module_& m) {
   BindGraph(&m);
+  BindProfiler(&m);
   m.def("set_package", &SetPackage, py::arg("folder"), py::arg("version"));
   m.def(
       "trip_internal_check", [] { Unwrap(TripInternalCheck("[trip_internal_check] on purpose")); },
@@ -192,8 +194,8 @@ void GuardFunctions(const py::module_& m) {
   const PyCFunction shared = method_of(one)->ml_meth;
   pybind_dispatcher = reinterpret_cast<Dispatcher>(reinterpret_cast<void*>(shared));
   const auto guarded = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&DispatchAndCatch));
-  const py::module_ eager = m.attr("eager");
-  for (const py::module_& module : {m, eager}) {
+  const py::module_ eager = m.attr("eager"), profiler = m.attr("profiler");
+  for (const py::module_& module : {m, eager, profiler}) {
     for (const auto& [name, value] : py::dict(module.attr("__dict__"))) {
       if (PyCFunction_Check(value.ptr()) && method_of(value)->ml_meth == shared) {
         method_of(value)->ml_meth = guarded;

@@ -70,7 +70,7 @@
 // whose result's shape depends on data raise RuntimeError. random ops draw anew at each run, from the
 // generators that the trace named.
 //
-// What acted when: actors and kernels appear in flow.profiler's trace under the category "graph".
+// What acted when: in oneflow.profiler's trace actors have the category "actor", kernels "graph".
 //
 // Thread safety: with the GIL held; run() and close() release it where they wait.
 #ifndef ONEFLOW_API_PYTHON_PY_GRAPH_H_

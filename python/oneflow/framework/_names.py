@@ -11,8 +11,8 @@ MODULES = {
     for name in (
         "amp", "asyncs", "autograd", "comm", "cpu", "cuda", "distributed", "distributions", "env",
         "framework", "hub", "jit", "linalg", "mock_torch", "multiprocessing", "nn",
-        "one_embedding", "optim", "sbp", "special", "sysconfig", "test_utils", "unittest", "utils",
-        "version",
+        "one_embedding", "optim", "profiler", "sbp", "special", "sysconfig", "test_utils",
+        "unittest", "utils", "version",
     )
 } | {"env_util": "oneflow.framework.env_util"}  # fmt: skip
 

@@ -1,15 +1,14 @@
 // PinnedStack: a stack id that its source keeps for as long as this object lives.
 //
 // Thread safety: as a plain value; pinning itself is safe from any thread.
-#ifndef ONEFLOW_GRAPH_PINNED_STACK_H_
-#define ONEFLOW_GRAPH_PINNED_STACK_H_
+#ifndef ONEFLOW_COMMON_PINNED_STACK_H_
+#define ONEFLOW_COMMON_PINNED_STACK_H_
 
 #include <utility>
 
 #include "oneflow/common/stack_source.h"
 
 namespace oneflow {
-namespace graph {
 
 class PinnedStack {
  public:
@@ -34,7 +33,6 @@ class PinnedStack {
   StackId id_;
 };
 
-}  // namespace graph
 }  // namespace oneflow
 
-#endif  // ONEFLOW_GRAPH_PINNED_STACK_H_
+#endif  // ONEFLOW_COMMON_PINNED_STACK_H_
