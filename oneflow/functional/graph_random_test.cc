@@ -82,12 +82,25 @@ class Program {
     }
   }
   void Unary(const TensorPtr& t) {
-    switch (draw_(4)) {
+    switch (draw_(5)) {
       case 0: return Keep(CHECK_JUST(f::tanh(t)));
       case 1: return Keep(CHECK_JUST(f::relu(CHECK_JUST(f::sub(t, Like(t), Scalar(1))))));
       case 2: return Keep(CHECK_JUST(f::dropout(t, 0.3)));
+      case 3: return Norm(t);
       default: return Keep(CHECK_JUST(f::copy(t)));
     }
+  }
+  // Batch norm with relu, and with an addition between, its rows as channels.
+  void Norm(const TensorPtr& t) {
+    if (t->ndim() != 2) { return; }
+    const Dims shape(t->shape());
+    const Dims planes = {1, shape[0], shape[1]};
+    const TensorPtr x = CHECK_JUST(f::reshape(t, planes));
+    TensorPtr y = CHECK_JUST(f::batch_normalize(x, nullptr, nullptr, 1, 1e-5, true))[0];
+    if (draw_(2) == 0) {
+      y = CHECK_JUST(f::add(y, CHECK_JUST(f::reshape(Like(t), planes)), Scalar(1)));
+    }
+    Keep(CHECK_JUST(f::reshape(CHECK_JUST(f::relu(y)), shape)));
   }
   // A view of t's first element.
   static TensorPtr First(TensorPtr t) {
