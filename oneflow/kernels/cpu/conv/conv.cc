@@ -7,6 +7,7 @@
 #include "oneflow/kernels/cpu/conv/conv_gemm.h"
 #include "oneflow/kernels/cpu/conv/conv_geometry.h"
 #include "oneflow/kernels/cpu/conv/onednn_conv.h"
+#include "oneflow/kernels/cpu/conv/sampled_pixels.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
 #include "oneflow/kernels/cpu/onednn_objects.h"
@@ -64,31 +65,59 @@ const char* Accept(const KernelCall& call) {
   return geometry.Flops() < kMinOnednnFlops ? "too small" : nullptr;
 }
 
+// What oneDNN computes: the problem itself, or the same over the pixels that it reads.
+struct Inner {
+  OnednnConv* conv = nullptr;  // nullptr: oneDNN refuses
+  size_t sample_bytes = 0;     // 0: the problem itself
+};
+
+Inner InnerOf(const ConvProblem& p) {
+  Inner inner;
+  if (!ReadsSampledPixels(p)) {
+    inner.conv = FindOnednnConv(p);
+    return inner;
+  }
+  inner.conv = FindOnednnConv(OverSampledPixels(p));
+  inner.sample_bytes = SampledPixelBytes(p.geometry);
+  return inner;
+}
+
 template <ConvKind kind>
 size_t Scratch(const KernelCall& call) {
   const ConvProblem p = ProblemOf(kind, call);
   if (p.geometry.Empty()) { return DenseCall::ScratchBytes(call, PolicyOf(kind, call)); }
-  const OnednnConv* conv = FindOnednnConv(p);
-  if (conv == nullptr) { return ConvGemmScratch(kind, call); }
-  return DenseCall::ScratchBytes(call, PolicyOf(kind, call)) + OnednnConvScratchBytes(*conv);
+  const Inner inner = InnerOf(p);
+  if (inner.conv == nullptr) { return ConvGemmScratch(kind, call); }
+  return DenseCall::ScratchBytes(call, PolicyOf(kind, call)) + OnednnConvScratchBytes(*inner.conv) +
+         inner.sample_bytes;
+}
+
+Maybe<void> Execute(const ConvProblem& p, const Inner& inner, ConvPointers at, void* scratch) {
+  if (inner.sample_bytes == 0) { return ExecuteOnednnConv(inner.conv, at, scratch); }
+  auto* src = static_cast<float*>(at.src);
+  auto* samples = static_cast<float*>(scratch);
+  at.src = samples;
+  if (p.kind != ConvKind::kInputGrad) { SamplePixels(p.geometry, src, samples, p.threads); }
+  JUST(ExecuteOnednnConv(inner.conv, at, static_cast<char*>(scratch) + inner.sample_bytes));
+  if (p.kind == ConvKind::kInputGrad) { SpreadSamples(p.geometry, samples, src, p.threads); }
+  return Ok();
 }
 
 template <ConvKind kind>
 Maybe<void> Run(const KernelCall& call) {
   const ConvProblem p = ProblemOf(kind, call);
-  OnednnConv* conv = p.geometry.Empty() ? nullptr : FindOnednnConv(p);
-  if (conv == nullptr && !p.geometry.Empty()) { return RunConvGemm(kind, call); }
+  const Inner inner = p.geometry.Empty() ? Inner() : InnerOf(p);
+  if (inner.conv == nullptr && !p.geometry.Empty()) { return RunConvGemm(kind, call); }
   return RunDense(
       call,
       [&](const KernelCall& dense) -> Maybe<void> {
         const ConvOperands at = OperandsOf(kind, dense);
-        if (conv == nullptr) {
+        if (inner.conv == nullptr) {
           FillWithBias(dense.outputs[0], at.bias);
           return Ok();
         }
         void* bias = at.bias == nullptr ? nullptr : at.bias->data;
-        JUST(ExecuteOnednnConv(conv, {at.src->data, at.weight->data, at.dst->data, bias},
-                               dense.scratch));
+        JUST(Execute(p, inner, {at.src->data, at.weight->data, at.dst->data, bias}, dense.scratch));
         if (kind == ConvKind::kInputGrad && at.bias != nullptr) {
           AddBias(dense.outputs[0], *at.bias, dense.threads);
         }

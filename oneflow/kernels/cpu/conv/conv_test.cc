@@ -177,6 +177,32 @@ TEST(Convolution, ManyChannels) {
   EXPECT_GT(counts[".cpu.onednn"], 40);
 }
 
+// Batches of which a few images are computed at a time.
+TEST(Convolution, LargeBatches) {
+  Rng rng(15);
+  for (const int64_t batch : {5, 6}) {
+    Case c;
+    c.src = c.dst = {batch, 32, 112, 112};
+    c.weight = {32, 32, 3, 3};
+    c.attrs.stride = c.attrs.padding = c.attrs.dilation = SpatialList(Dims{1, 1});
+    HostArray src(DataType::kFloat, c.src), weight(DataType::kFloat, c.weight);
+    HostArray dst(DataType::kFloat, c.dst), bias(DataType::kFloat, {32});
+    for (HostArray* array : {&src, &weight, &dst, &bias}) { array->Fill(&rng, false); }
+    const double tolerance = Tolerance(DataType::kFloat, 32 * 9);
+    for (const int threads : {1, 2}) {
+      for (const bool gradient : {false, true}) {
+        const std::string op = gradient ? "convolution_input_grad" : "convolution";
+        HostArray want(DataType::kFloat, c.src), got(DataType::kFloat, c.src);
+        const Arrays in = {gradient ? &dst : &src, &weight, &bias};
+        CHECK_JUST(Call((op + ".cpu.gemm").c_str(), in, {&want}, &c.attrs, 2));
+        CHECK_JUST(Call((op + ".cpu.onednn").c_str(), in, {&got}, &c.attrs, threads));
+        ASSERT_EQ(Difference(got, want, tolerance), "") << op << batch;
+        ASSERT_TRUE(got.GuardsIntact());
+      }
+    }
+  }
+}
+
 // More columns than are made at a time.
 TEST(Convolution, ManyColumns) {
   Rng rng(12);

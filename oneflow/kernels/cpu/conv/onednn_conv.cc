@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/cache_size.h"
 #include "oneflow/kernels/cpu/onednn_objects.h"
 
 namespace oneflow {
@@ -92,6 +93,23 @@ Inside LayoutFor(const ConvProblem& p) {
 bool IsProductOfImages(const ConvProblem& p) {
   return p.kind == ConvKind::kWeightGrad && LayoutFor(p) == Inside::kAsGiven &&
          p.geometry.HasUnitStride() && p.src == ConvLayout::kPlain && p.geometry.batch <= 64;
+}
+
+// How many images are computed at a time, a divisor of the batch: where they are laid out anew, so few
+// that their copies stay in the last cache. A gradient by the weight sums over all.
+int64_t ImagesAtOnce(const ConvProblem& p) {
+  constexpr double kWorthwhile = 2e6;  // bytes; less does not keep threads busy
+  const ConvGeometry& g = p.geometry;
+  if (p.kind == ConvKind::kWeightGrad || LayoutFor(p) == Inside::kAsGiven) { return g.batch; }
+  const auto elements =
+      static_cast<double>(g.in_channels * g.InPixels() + g.out_channels * g.OutPixels());
+  const double image = elements * static_cast<double>(SizeOf(p.dtype));
+  const double most = static_cast<double>(LastCacheBytes()) / 4;
+  int64_t images = g.batch;
+  while (images > 1 && (g.batch % images != 0 || image * static_cast<double>(images) > most)) {
+    --images;
+  }
+  return image * static_cast<double>(images) < kWorthwhile ? g.batch : images;
 }
 
 // ---- descriptors --------------------------------------------------------------------------------
@@ -247,7 +265,7 @@ class OnednnConv {
     dnnl_memory_t memory;
     int role;        // or kScratchRole
     size_t offset;   // in scratch
-    size_t advance;  // bytes from one image to the next
+    size_t advance;  // bytes from one part of the batch to the next
   };
   struct Step {
     Primitive primitive;
@@ -260,15 +278,17 @@ class OnednnConv {
                   const dnnl_memory_desc* to_desc, dnnl_memory_t to);
   bool AddStep(const dnnl_primitive_desc* desc, std::vector<dnnl_exec_arg_t> args);
   dnnl_memory_t Bind(const dnnl_memory_desc* desc, int role, size_t advance = 0);
-  dnnl_status_t SetHandles(void* const* roles, char* scratch, int64_t image);
+  dnnl_status_t SetHandles(void* const* roles, char* scratch, int64_t part);
 
   std::vector<Memory> memories_;
   std::vector<Binding> bindings_;
   std::vector<Step> steps_;
   size_t scratch_bytes_ = 0;
   int threads_ = 1;
-  // Step 0 for the first image, step 1 for each other; otherwise all steps once.
-  int64_t images_ = 0;
+  // The steps are run once for each part of the batch: [0, first_end_) for the first part,
+  // [later_begin_, the last) for the others.
+  int64_t parts_ = 1;
+  size_t first_end_ = 0, later_begin_ = 0;
 };
 
 dnnl_memory_t OnednnConv::Bind(const dnnl_memory_desc* desc, int role, size_t advance) {
@@ -311,7 +331,10 @@ bool OnednnConv::AddReorder(const dnnl_memory_desc* from_desc, dnnl_memory_t fro
   return AddStep(desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
-bool OnednnConv::CreateConvolution(const ConvProblem& p) {
+bool OnednnConv::CreateConvolution(const ConvProblem& whole) {
+  ConvProblem p = whole;
+  p.geometry.batch = ImagesAtOnce(whole);
+  parts_ = whole.geometry.batch / p.geometry.batch;
   PrimitiveDesc desc = MakePrimitiveDesc(p, LayoutFor(p));
   if (desc == nullptr) { desc = MakePrimitiveDesc(p, Inside::kFavourite); }
   if (desc == nullptr) { return false; }
@@ -320,11 +343,13 @@ bool OnednnConv::CreateConvolution(const ConvProblem& p) {
   const dnnl_memory_desc* wanted[3];
   dnnl_memory_t user[3];
   dnnl_memory_t used[3];
-  for (int role : {kSrc, kWeight, kDst}) {
+  for (int role : {kWeight, kSrc, kDst}) {
     given[role] = MakeDesc(p, role, false);
     wanted[role] = dnnl_primitive_desc_query_md(desc.get(), QueryOf(p.kind, role), 0);
     if (given[role] == nullptr || wanted[role] == nullptr) { return false; }
-    user[role] = Bind(given[role].get(), role);
+    if (role == kSrc) { later_begin_ = steps_.size(); }  // weights are laid out once
+    user[role] = Bind(given[role].get(), role,
+                      role == kWeight ? 0 : dnnl_memory_desc_get_size(given[role].get()));
     const bool same = dnnl_memory_desc_equal(given[role].get(), wanted[role]) != 0;
     used[role] = same ? user[role] : Bind(wanted[role], kScratchRole);
     if (same || role == result) { continue; }
@@ -334,8 +359,12 @@ bool OnednnConv::CreateConvolution(const ConvProblem& p) {
   for (int role : {kSrc, kWeight, kDst}) { args.push_back({ArgumentOf(p.kind, role), used[role]}); }
   if (p.has_bias) { args.push_back({DNNL_ARG_BIAS, Bind(MakeDesc(p, kBias, false).get(), kBias)}); }
   if (!AddStep(desc.get(), std::move(args))) { return false; }
-  if (used[result] == user[result]) { return true; }
-  return AddReorder(wanted[result], used[result], given[result].get(), user[result]);
+  if (used[result] != user[result] &&
+      !AddReorder(wanted[result], used[result], given[result].get(), user[result])) {
+    return false;
+  }
+  first_end_ = steps_.size();
+  return true;
 }
 
 bool OnednnConv::CreateProductOfImages(const ConvProblem& p) {
@@ -367,7 +396,8 @@ bool OnednnConv::CreateProductOfImages(const ConvProblem& p) {
     const PrimitiveDesc owner(desc);
     if (!AddStep(desc, args)) { return false; }
   }
-  images_ = g.batch;
+  parts_ = g.batch;
+  first_end_ = later_begin_ = 1;
   return true;
 }
 
@@ -378,12 +408,12 @@ bool OnednnConv::Create(const ConvProblem& p) {
   return IsProductOfImages(p) ? CreateProductOfImages(p) : CreateConvolution(p);
 }
 
-dnnl_status_t OnednnConv::SetHandles(void* const* roles, char* scratch, int64_t image) {
+dnnl_status_t OnednnConv::SetHandles(void* const* roles, char* scratch, int64_t part) {
   for (const Binding& b : bindings_) {
-    if (image > 0 && b.advance == 0) { continue; }
+    if (part > 0 && b.advance == 0) { continue; }
     char* base = b.role == kScratchRole ? scratch + b.offset : static_cast<char*>(roles[b.role]);
     const dnnl_status_t set =
-        dnnl_memory_set_data_handle(b.memory, base + b.advance * static_cast<size_t>(image));
+        dnnl_memory_set_data_handle(b.memory, base + b.advance * static_cast<size_t>(part));
     if (set != dnnl_success) { return set; }
   }
   return dnnl_success;
@@ -392,12 +422,11 @@ dnnl_status_t OnednnConv::SetHandles(void* const* roles, char* scratch, int64_t 
 dnnl_status_t OnednnConv::Execute(const ConvPointers& at, void* scratch) {
   void* const roles[kNumRoles] = {at.src, at.weight, at.dst, at.bias};
   dnnl_stream_t stream = onednn::ThreadStream();
-  const int64_t rounds = std::max<int64_t>(images_, 1);
-  for (int64_t i = 0; i < rounds; ++i) {
+  for (int64_t i = 0; i < parts_; ++i) {
     const dnnl_status_t set = SetHandles(roles, static_cast<char*>(scratch), i);
     if (set != dnnl_success) { return set; }
-    const size_t begin = images_ > 0 && i > 0 ? 1 : 0;
-    const size_t end = images_ > 0 ? begin + 1 : steps_.size();
+    const size_t begin = i == 0 ? 0 : later_begin_;
+    const size_t end = i == 0 ? first_end_ : steps_.size();
     for (size_t s = begin; s < end; ++s) {
       const dnnl_status_t done =
           dnnl_primitive_execute(steps_[s].primitive.get(), stream,
