@@ -1,9 +1,10 @@
 """Commits to libraries: names to commits, a worktree for each side, and the wheel built in it.
 
-A wheel is unpacked below the work folder, in a folder of its commit, and serves again. The two
-worktrees stay too, so that Bazel finds its own state there. Bazel's server is ended after a build:
-what is measured afterwards has the machine to itself. Blocks for as long as a build takes; a lock
-on the work folder keeps two bots apart.
+A wheel is unpacked below the work folder and serves again (:mod:`ci.perf_bot.wheels`). The two
+worktrees stay too, and Bazel's own state beside them. In a workflow of GitHub nothing serves again:
+the machine may have run anybody's code. Bazel's server is ended after a build: what is measured
+afterwards has the machine to itself. Blocks for as long as a build takes; a lock on the work folder
+keeps two bots apart.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from ci.perf_bot import wheels
+
 TARGET = "//python:wheel"
 # Where the target leaves the wheel, below the worktree.
 WHEELS = "bazel-bin/python/dist/*.whl"
 TAIL_CHARACTERS = 3000
-COMPLETE = "complete"
 # What `bazel run` sets for its own program; another Bazel must not see it.
 _DROPPED = (
     "BUILD_WORKSPACE_DIRECTORY",
@@ -153,12 +155,14 @@ class Builder:
         work: for worktrees and wheels.
         flags: for `bazel build`, such as --jobs=2.
         timeout_s: for one build.
+        reuse: whether wheels, worktrees and Bazel's state of earlier runs may serve.
     """
 
     repository: Repository
     work: Path
     flags: Sequence[str] = field(default_factory=tuple)
     timeout_s: float = 3600.0
+    reuse: bool = field(default_factory=lambda: wheels.may_reuse(os.environ))
 
     def build(self, side: str, commit: str, log: Path) -> Build:
         """The library of a commit.
@@ -172,24 +176,29 @@ class Builder:
             BuildError: it does not build, or takes too long.
             GitError: it cannot be checked out.
         """
-        home = self.work / "wheels" / commit
-        if (home / COMPLETE).exists():
+        cache = self.work / "wheels"
+        tree_id = self.repository.git("rev-parse", "--verify", f"{commit}^{{tree}}")
+        name = wheels.name_of(commit, tree_id, TARGET, self.flags)
+        if self.reuse and (site := wheels.find(cache, name)) is not None:
             log.write_text(f"built before: {commit}\n", encoding="utf-8")
-            return Build(home / "site", 0.0)
+            return Build(site, 0.0)
         start = time.monotonic()
-        tree = self.work / side
+        tree, state = self.work / side, self.work / f"bazel-{side}"
+        if not self.reuse:
+            wheels.remove(tree)
+            wheels.remove(state)
         self.repository.worktree(tree, commit)
         with open(log, "wb") as output:
-            status = self._bazel(tree, ["build", *self.flags, TARGET], output)
-            self._bazel(tree, ["shutdown"], output)
+            startup = f"--output_base={state}"
+            status = self._bazel(tree, [startup, "build", *self.flags, TARGET], output)
+            self._bazel(tree, [startup, "shutdown"], output)
         if status is None:
             limit = f"the build still ran after {self.timeout_s:g} s"
             raise BuildError("build timeout", f"{limit}: {tail(log)}")
         if status != 0:
             words = f"tools/bazel build {TARGET} ended with status {status}"
             raise BuildError("build failed", f"{words}: {tail(log)}")
-        _unpack(tree, home)
-        return Build(home / "site", time.monotonic() - start)
+        return Build(_unpack(tree, cache, name), time.monotonic() - start)
 
     def _bazel(self, tree: Path, words: Sequence[str], output: IO[bytes]) -> int | None:
         """The exit status of Bazel in a worktree; None past the time limit, when it is ended."""
@@ -206,7 +215,7 @@ class Builder:
                 start_new_session=True,
             )
         except OSError as error:
-            raise BuildError("build failed", f"{words[0]}: tools/bazel: {error.strerror}") from None
+            raise BuildError("build failed", f"{words[1]}: tools/bazel: {error.strerror}") from None
         try:
             return process.wait(self.timeout_s)
         except subprocess.TimeoutExpired:
@@ -221,15 +230,15 @@ class Builder:
             process.wait()
 
 
-def _unpack(tree: Path, home: Path) -> None:
-    """Unpacks the one wheel of a worktree; the mark is written last, so half of it never serves."""
+def _unpack(tree: Path, cache: Path, name: str) -> Path:
+    """Unpacks the one wheel of a worktree; its site."""
     found = sorted(tree.glob(WHEELS))
     if len(found) != 1:
         raise BuildError("build failed", f"expects one wheel at {WHEELS}, got {len(found)}")
-    shutil.rmtree(home, ignore_errors=True)
-    with zipfile.ZipFile(found[0]) as wheel:
-        wheel.extractall(home / "site")
-    (home / COMPLETE).touch()
+    try:
+        return wheels.store(cache, name, found[0])
+    except zipfile.BadZipFile as error:
+        raise BuildError("build failed", f"{found[0].name} is no wheel: {error}") from None
 
 
 def tail(log: Path) -> str:
@@ -240,8 +249,12 @@ def tail(log: Path) -> str:
 
 @contextlib.contextmanager
 def locked(work: Path) -> Iterator[None]:
-    """Holds the work folder for one bot; waits for another one to finish."""
-    work.mkdir(parents=True, exist_ok=True)
+    """Holds the work folder for one bot; waits for another one to finish.
+
+    Raises:
+        OSError: the folder is another user's.
+    """
+    wheels.private(work)
     with open(work / "lock", "w", encoding="ascii") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

@@ -46,6 +46,7 @@ MARKS = {
 _OF_MEMORY = {SLOWER: "more", FASTER: "less"}
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 24  # commits of a sparkline
+_PARTLY_OK = "✅ **No regression was found**; what is inconclusive may hide one."
 _STATUS_LINES = {
     "ok": "✅ **No row is worse than its tolerance allows.**",
     "regression": "❌ **A regression was found.**",
@@ -115,7 +116,8 @@ def _verdict_lines(result: Json) -> str:
     """The status, and how many comparisons got which verdict."""
     verdicts = [f["gate"]["verdict"] for row in result["rows"] for f in row["figures"].values()]
     counts = [f"{verdicts.count(v)} {v}" for v in VERDICTS if v in verdicts]
-    lines = [_STATUS_LINES[result["status"]]]
+    partly = result["status"] == "ok" and INCONCLUSIVE in verdicts
+    lines = [_PARTLY_OK if partly else _STATUS_LINES[result["status"]]]
     if counts:
         lines[0] += f" Of {len(verdicts)} comparisons (time, memory, first step): "
         lines[0] += ", ".join(counts) + "."

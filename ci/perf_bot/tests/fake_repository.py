@@ -10,7 +10,8 @@ from pathlib import Path
 # A stand-in for tools/bazel: `build` zips library.py, or fails when a file called BROKEN is there.
 _BAZEL = """#!/usr/bin/env python3
 import pathlib, sys, time, zipfile
-if sys.argv[1] == "build":
+assert sys.argv[1].startswith("--output_base=/")
+if sys.argv[2] == "build":
     print("a line of the log", flush=True)
     if pathlib.Path("SLEEPS").exists():
         time.sleep(600.0)

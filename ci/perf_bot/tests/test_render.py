@@ -132,6 +132,14 @@ def test_the_verdict_decides_and_the_ticks_are_information() -> None:
     assert "The verdict decides" in text and "ticks against PyTorch are information" in text
 
 
+def test_what_is_undecided_is_not_called_no_worse() -> None:
+    result = samples.result()
+    result["rows"][0]["figures"]["first"]["gate"]["verdict"] = "inconclusive"
+    text = render.render(result)
+    assert "No row is worse" not in text
+    assert "✅ **No regression was found**; what is inconclusive may hide one. Of 6" in text
+
+
 def test_without_pytorch_and_without_a_repository() -> None:
     result = samples.result()
     result["repository"] = None
