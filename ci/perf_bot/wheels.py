@@ -66,7 +66,7 @@ def private(folder: Path) -> None:
 
 
 def find(folder: Path, name: str) -> Path | None:
-    """The site of an entry that may serve; None, and no entry, if there is none or it is not whole."""
+    """The site of an entry that may serve; None, and no entry left, where it is not whole."""
     home = folder / name
     try:
         wanted = json.loads((home / _MANIFEST).read_bytes())

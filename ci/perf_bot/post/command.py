@@ -29,6 +29,7 @@ from ci.perf_bot.post.client import PUBLIC, GitHubClient
 from ci.perf_bot.post.clock import Clock, SystemClock
 from ci.perf_bot.post.dry_run import DryRun
 from ci.perf_bot.post.event import Run
+from ci.perf_bot.post.memory import Memory, default_file
 from ci.perf_bot.post.patience import Patience
 from ci.perf_bot.post.sticky import Poster, Report
 from ci.perf_bot.post.verdict import short, verdict_of
@@ -114,6 +115,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--link", default="", help="page of the run")
     parser.add_argument("--author", default=AUTHOR, help="login that the token comments as")
     parser.add_argument("--history", type=_path, metavar="FOLDER", help="for the sparklines")
+    parser.add_argument(
+        "--memory", type=_path, metavar="FILE", help="of comments; default: in the user's cache"
+    )
     parser.add_argument("--dry-run", action="store_true", help="write nothing, say what would be")
     return parser
 
@@ -169,8 +173,14 @@ def _post(
         )
         return POSTED
     report = _report(result, _history(args, session), origin, pull)
-    Poster(github, args.author, patience, session.log).post(report)
+    Poster(github, args.author, patience, session.log, _memory(args, session, origin)).post(report)
     return POSTED
+
+
+def _memory(args: argparse.Namespace, session: Session, origin: Run) -> Memory:
+    """What earlier calls posted; a dry run neither knows nor changes it."""
+    file = args.memory or default_file(session.environment)
+    return Memory() if args.dry_run else Memory(file, f"{args.author} {origin.address}")
 
 
 def _history(args: argparse.Namespace, session: Session) -> list[dict[str, Any]]:

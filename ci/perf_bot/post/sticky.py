@@ -6,8 +6,8 @@ posters, who see the same list, delete the same others. Whatever is left over by
 ended in between is deleted by the next.
 
 Calls: list, edit, status for an update that finds its comment (on the first page of 100) and a
-label that is right. A label that changes is one more; a first comment is list, create, list,
-status.
+label that is right. Of a label that changes: label, edit, status where this poster remembers its
+comment, else list, label, edit, status. A first comment is list, create, list, status.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ci.perf_bot.post.api import (
 )
 from ci.perf_bot.post.armour import shortened
 from ci.perf_bot.post.marker import State
+from ci.perf_bot.post.memory import Memory
 from ci.perf_bot.post.patience import Patience
 
 LABEL = "perf-regression"
@@ -68,12 +69,14 @@ class Poster:
         author: str,
         patience: Patience,
         log: Callable[[str], None] = lambda line: None,
+        memory: Memory | None = None,
     ) -> None:
         """`author` is the login that the token comments as."""
         self._github = github
         self._author = author
         self._patience = patience
         self._log = log
+        self._memory = memory or Memory()
 
     def post(self, report: Report) -> None:
         """The comment, the label, and the commit status.
@@ -105,12 +108,15 @@ class Poster:
 
     def _comment(self, report: Report) -> bool:
         """Label and comment; False if the comment was deleted meanwhile."""
+        if self._relabel(report):
+            return True
         found = self._ours(report.pull)
         before = marker.read(found[0].body) if found else marker.UNKNOWN
         state = State(report.run, report.attempt, report.commit, before.label)
         if before.is_newer_than(state):
             self._log(f"run {before.run} has commented already: it is later than {report.run}")
             self._delete(found[1:])
+            self._memory.keep(report.pull, found[0].id, before)
             return True
         # First: if this call fails, the comment does not say that it was made.
         if report.regressed is not None and report.regressed != before.label:
@@ -120,6 +126,26 @@ class Poster:
             found = self._create(report, state)
         self._delete(found[1:])
         return self._edit(found[0], report, state)
+
+    def _relabel(self, report: Report) -> bool:
+        """A label that changes, and the comment, where that is remembered; False if nothing has to
+        change, or the comment is not what it was: then it is looked for.
+        """
+        known = self._memory.recall(report.pull)
+        if known is None or report.regressed is None:
+            return False
+        comment, before = known
+        state = State(report.run, report.attempt, report.commit, report.regressed)
+        if before.label == state.label or before.is_newer_than(state):
+            return False
+        self._patience.call(partial(self._github.label, report.pull, LABEL, state.label))
+        try:
+            done = self._edit(Comment(comment, self._author, before.line()), report, state)
+        except Refused:
+            done = False
+        if not done:
+            self._memory.forget(report.pull)
+        return done
 
     def _ours(self, pull: int) -> list[Comment]:
         """Our comments, oldest first, of all pages."""
@@ -170,6 +196,7 @@ class Poster:
         """Brings a comment up to date; False if it is gone."""
         there = marker.read(comment.body)
         if there.is_newer_than(state):
+            self._memory.keep(report.pull, comment.id, there)
             return True
         if report.regressed is None:
             # Another poster may have created it meanwhile.
@@ -177,10 +204,10 @@ class Poster:
         limit = LONGEST_BODY
         while True:
             body = body_of(report, state, limit)
-            if comment.body == body:
-                return True
             try:
-                self._patience.call(partial(self._github.edit, comment.id, body))
+                if comment.body != body:
+                    self._patience.call(partial(self._github.edit, comment.id, body))
+                self._memory.keep(report.pull, comment.id, state)
                 return True
             except TooLong:
                 limit = _next_limit(limit)

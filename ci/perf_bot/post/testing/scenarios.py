@@ -163,7 +163,8 @@ def labelled(world: World) -> None:
     assert len(world.post(report(2, slower=True))) == 3
     assert len(world.post(report(3, slower=None))) == 3
     assert world.fake.labels == {LABEL}
-    assert len(world.post(report(4, slower=False))) == 4
+    # One less where the poster remembers its comment.
+    assert len(world.post(report(4, slower=False))) <= 4
     assert world.fake.labels == set()
     # Somebody took it off by hand.
     world.post(report(5, slower=True))

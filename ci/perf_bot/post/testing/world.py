@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ci.perf_bot.post.client import GitHubClient
 from ci.perf_bot.post.command import Session, run
+from ci.perf_bot.post.memory import Memory
 from ci.perf_bot.post.patience import Patience
 from ci.perf_bot.post.sticky import Poster, Report
 from ci.perf_bot.post.testing.fake_clock import FakeClock
@@ -27,13 +28,16 @@ MakePoster = Callable[..., Poster]
 
 @dataclasses.dataclass
 class World:
-    """One fake GitHub and the way to it. `log` has every line that posters logged."""
+    """One fake GitHub and the way to it. `log` has every line that posters logged; `memory` is what
+    posters share, nothing unless a test gives them a file.
+    """
 
     fake: FakeGitHub
     clock: FakeClock
     address: str
     prism: Prism
     make_poster: MakePoster = Poster
+    memory: Memory = dataclasses.field(default_factory=Memory)
     log: list[str] = dataclasses.field(default_factory=list)
 
     def client(self, token: str = BOT_TOKEN) -> GitHubClient:
@@ -43,7 +47,7 @@ class World:
     def poster(self, token: str = BOT_TOKEN, author: str = BOT) -> Poster:
         """A poster with a client of its own."""
         patience = Patience(self.clock, log=self.log.append)
-        return self.make_poster(self.client(token), author, patience, self.log.append)
+        return self.make_poster(self.client(token), author, patience, self.log.append, self.memory)
 
     def post(self, report: Report) -> list[str]:
         """Posts; returns the calls that this took."""

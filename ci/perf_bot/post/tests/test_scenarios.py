@@ -3,22 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from ci.perf_bot.post import marker, sticky
 from ci.perf_bot.post.api import ApiError, Comment
-from ci.perf_bot.post.sticky import Poster, Report, body_of
+from ci.perf_bot.post.memory import Memory
+from ci.perf_bot.post.sticky import LABEL, Poster, Report, body_of
 from ci.perf_bot.post.testing import scenarios
-from ci.perf_bot.post.testing.world import World, report
+from ci.perf_bot.post.testing.fake_github import EVE
+from ci.perf_bot.post.testing.world import COMMIT, World, report
 from ci.perf_bot.post.tests.worlds import shared_world, world
 
 __all__ = ["shared_world", "world"]
+LIST = "GET /repos/octo/flow/issues/7/comments"
+LABELS = "POST /repos/octo/flow/issues/7/labels"
+EDIT = "PATCH /repos/octo/flow/issues/comments/1001"
+STATUS = f"POST /repos/octo/flow/statuses/{COMMIT}"
 
 
 @pytest.mark.parametrize("scenario", scenarios.ALL, ids=lambda scenario: scenario.__name__)
-def test_scenario(world: World, scenario: Callable[[World], None]) -> None:
+@pytest.mark.parametrize("remembers", [False, True])
+def test_scenario(
+    world: World, scenario: Callable[[World], None], remembers: bool, tmp_path: Path
+) -> None:
+    """Posters that know nothing of each other, and posters with a memory in common."""
+    if remembers:
+        world.memory = Memory(tmp_path / "memory.json", "here")
     scenario(world)
+
+
+def test_a_label_that_changes_takes_three_calls(world: World, tmp_path: Path) -> None:
+    world.memory = Memory(tmp_path / "memory.json", "here")
+    world.post(report(1))
+    assert world.post(report(2, slower=True)) == [LABELS, EDIT, STATUS]
+    assert world.fake.labels == {LABEL}
+    assert world.post(report(3, slower=True)) == [LIST, EDIT, STATUS]
+    assert world.post(report(4)) == [f"DELETE {LABELS[5:]}/{LABEL}", EDIT, STATUS]
+    assert world.fake.labels == set() and "run 4" in scenarios.one_comment(world)
+    # A run that was overtaken changes nothing.
+    assert world.post(report(3, slower=True)) == [LIST, STATUS]
+    assert world.fake.labels == set() and "run 4" in scenarios.one_comment(world)
+
+
+def test_a_memory_that_is_wrong_does_no_harm(world: World, tmp_path: Path) -> None:
+    memory = world.memory = Memory(tmp_path / "memory.json", "here")
+    theirs = world.fake.add_comment(EVE, "a remark")
+    for run, number in ((10, theirs), (20, 999)):
+        world.fake.labels.clear()
+        memory.keep(7, number, marker.State(1, 1, "a" * 40, False))
+        world.post(report(run, slower=True))
+        assert f"run {run}" in scenarios.one_comment(world)
+        assert world.fake.bodies(EVE) == ["a remark"] and world.fake.labels == {LABEL}
+    (tmp_path / "memory.json").write_text('{"here#7": [1')
+    world.post(report(30))
+    assert "run 30" in scenarios.one_comment(world) and world.fake.labels == set()
 
 
 class RepeatsBlindly(Poster):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from ci.perf_bot.post import marker
+from ci.perf_bot.post import marker, memory
 from ci.perf_bot.post.api import ApiError, Comment, Limited, Refused, Unsure
 from ci.perf_bot.post.marker import PREFIX, UNKNOWN, State
+from ci.perf_bot.post.memory import Memory, default_file
 from ci.perf_bot.post.patience import LONGEST, MOST_TRIES, Patience
 from ci.perf_bot.post.testing import sample
 from ci.perf_bot.post.testing.fake_clock import FakeClock
@@ -14,6 +17,46 @@ from ci.perf_bot.post.verdict import short, verdict_of
 from ci.perf_bot.schema import STATUSES
 
 STATE = State(17, 2, "a" * 40, True)
+
+
+def test_what_was_posted_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "a" / "memory.json"
+    here, there = Memory(file, "bot https://x/o/r"), Memory(file, "bot https://x/o/s")
+    assert here.recall(7) is None
+    here.keep(7, 1001, STATE)
+    there.keep(7, 2002, UNKNOWN)
+    assert Memory(file, "bot https://x/o/r").recall(7) == (1001, STATE)
+    assert there.recall(7) is None and here.recall(8) is None
+    here.forget(7)
+    assert here.recall(7) is None
+    monkeypatch.setattr(memory, "MOST", 2)
+    for pull in (1, 2, 3):
+        here.keep(pull, pull, STATE)
+    assert [here.recall(pull) is None for pull in (1, 2, 3)] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"here#7": 1}', '{"here#7": ["1", "x"]}', '{"here#7": [1, "x"]}', "[" * 9999],
+)
+def test_a_memory_that_cannot_be_read_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "m").write_text(text)
+    found = Memory(tmp_path / "m", "here")
+    assert found.recall(7) is None
+    found.keep(7, 1, STATE)
+    assert found.recall(7) == (1, STATE)
+
+
+def test_where_nothing_can_be_kept_nothing_is(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for nowhere in (Memory(), Memory(tmp_path / "file" / "m", "here")):
+        nowhere.keep(7, 1, STATE)
+        nowhere.forget(7)
+        assert nowhere.recall(7) is None
+    assert default_file({}) is None
+    assert default_file({"XDG_CACHE_HOME": "/c", "HOME": "/h"}) == Path(
+        "/c/oneflow-perf/comments.json"
+    )
 
 
 def test_the_mark_is_read_back() -> None:

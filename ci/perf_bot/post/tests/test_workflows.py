@@ -22,6 +22,7 @@ def test_the_workflows_keep_to_the_rules() -> None:
 
 
 CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1"
+CACHE = "actions/cache/restore@27d5ce7f107fe9357f9df03efb73ab90386fccae"
 TOKEN = "        env:\n          GITHUB_TOKEN: ${{ github.token }}\n"
 
 PLANTED = [
@@ -49,6 +50,12 @@ PLANTED = [
         "          KEY: ${{ github.token }}\n          HEAD: ${{",
         "sees",
     ),
+    (MEASURE, "export XDG_CACHE_HOME", "export XDG_CACHE", "an earlier job may have left"),
+    (HISTORY, '"$(mktemp -d -p "$RUNNER_TEMP")"', '"$HOME/.cache"', "an earlier job may have left"),
+    (MEASURE, CHECKOUT, CACHE, "a cache that other jobs write"),
+    (POST, "path: ${{ runner.temp }}/perf-memory", "path: bazel-bin", "a cache that other jobs"),
+    (POST, "key: perf-memory-${{ github.run_id }}", "key: x", "a cache that other jobs write"),
+    (POST, "perf-memory/comments.json", "perf-bot/comments.json", "runs"),
     (POST, "  workflow_run:\n", "  workflow_run:\n  push:\n", "more than one event"),
     (POST, "      - perf measure", "      - perf measurement", "no workflow here"),
     (POST, "event == 'pull_request'", "event != ''", "no pull request started"),

@@ -19,7 +19,8 @@ WRITES = {"pull-requests", "statuses"}
 _BUILD = "tools/bazel build //ci/perf_bot/post"
 _POST = (
     'bazel-bin/ci/perf_bot/post/post --event "$GITHUB_EVENT_PATH" '
-    '--result "$RUNNER_TEMP/perf-bot/result.json" --history "$GITHUB_WORKSPACE/perf-history"'
+    '--result "$RUNNER_TEMP/perf-bot/result.json" --history "$GITHUB_WORKSPACE/perf-history" '
+    '--memory "$RUNNER_TEMP/perf-memory/comments.json"'
 )
 _CHECKOUTS = (
     {"persist-credentials": "false"},
@@ -31,7 +32,12 @@ _KEEP = (
     "--branch perf-history --push origin"
 )
 _BRANCHES = ["main", "master"]
+# Before anything is built that is measured: a cache that was not there before.
+_OWN_CACHE = 'export XDG_CACHE_HOME="$(mktemp -d -p "$RUNNER_TEMP")"'
 _ACTIONS = ("actions/checkout@", "actions/download-artifact@")
+# What posters remember. A run of a pull request can read it, and write into no cache but its own.
+_CACHES = ("actions/cache/restore@", "actions/cache/save@")
+_MEMORY = {"path": "${{ runner.temp }}/perf-memory", "key": "perf-memory-${{ github.run_id }}"}
 
 
 def faults(texts: Mapping[str, str]) -> list[str]:
@@ -147,6 +153,19 @@ def strangers(workflow: Json) -> Iterator[str]:
             yield f"a pull request's code sees {word}"
 
 
+def caches(workflow: Json) -> Iterator[str]:
+    """What is measured is not built from what an earlier job left: that may be anybody's."""
+    for step in _steps(workflow):
+        before, measures, _ = step.get("run", "").partition("//ci/perf_bot -- measure")
+        if measures and _OWN_CACHE not in [line.strip() for line in before.splitlines()]:
+            yield "builds from what an earlier job may have left"
+        remembers = step.get("uses", "").startswith(_CACHES) and "workflow_run" in workflow["on"]
+        inputs = dict(step.get("with", {}))
+        inputs.pop("restore-keys", None)
+        if "cache" in step.get("uses", "") and not (remembers and inputs == _MEMORY):
+            yield "takes a cache that other jobs write"
+
+
 def posters(workflow: Json) -> Iterator[str]:
     """What writes with a stranger's result at hand runs the default branch's code, and no other."""
     if not _writes(workflow) or "push" in workflow["on"]:
@@ -173,7 +192,7 @@ def _posting_step(step: Json) -> Iterator[str]:
     inputs = step.get("with", {})
     if "run" in step and step["run"].strip() not in (_BUILD, _POST):
         yield f"runs {step['run'].strip()[:60]!r}"
-    if "uses" in step and not step["uses"].startswith(_ACTIONS):
+    if "uses" in step and not step["uses"].startswith((*_ACTIONS, *_CACHES)):
         yield f"uses {step['uses']}"
     if step.get("uses", "").startswith("actions/checkout@") and inputs not in _CHECKOUTS:
         yield "checks out something else than the default branch and the history"
@@ -211,6 +230,7 @@ RULES: tuple[Callable[[Json], Iterable[str]], ...] = (
     scripts,
     credentials,
     strangers,
+    caches,
     posters,
     keepers,
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from ci.perf_bot.post.memory import Memory
 from ci.perf_bot.post.sticky import Poster
 from ci.perf_bot.post.testing.world import World, open_world
 
@@ -26,5 +27,6 @@ def world(shared_world: World) -> Iterator[World]:
     """A world in which nothing has happened; no call of the test may break the description."""
     shared_world.fake.reset()
     shared_world.make_poster = Poster
+    shared_world.memory = Memory()
     yield shared_world
     assert shared_world.prism.take_broken() == []
