@@ -177,22 +177,30 @@ class MaxPool {
 
   void RunLines(int64_t begin, int64_t end) const {
     Worker w = MakeWorker(begin);
+    // Divisions would take as long as the rest.
+    int64_t plane = begin / lines_;
+    int64_t d = begin % lines_ / p_.axes[1].out;
+    int64_t h = begin % lines_ % p_.axes[1].out;
     for (int64_t i = begin; i < end; ++i) {
-      RunLine(i / lines_, i % lines_, &w);
+      RunLine(plane, p_.axes[0].ranges[static_cast<size_t>(d)],
+              p_.axes[1].ranges[static_cast<size_t>(h)], &w);
       w.values.Advance(m_.out);
       w.where.Advance(m_.out);
       if (w.values.count() >= kStage) {
         w.values.Flush();
         w.where.Flush();
       }
+      if (++h < p_.axes[1].out) { continue; }
+      h = 0;
+      if (++d < p_.axes[0].out) { continue; }
+      d = 0;
+      ++plane;
     }
     w.values.Finish();
     w.where.Finish();
   }
 
-  void RunLine(int64_t plane, int64_t line, Worker* w) const {
-    const PoolRange& depth = p_.axes[0].ranges[static_cast<size_t>(line / p_.axes[1].out)];
-    const PoolRange& height = p_.axes[1].ranges[static_cast<size_t>(line % p_.axes[1].out)];
+  void RunLine(int64_t plane, const PoolRange& depth, const PoolRange& height, Worker* w) const {
     T* out = w->values.at();
     int64_t* where = w->where.at();
     if (depth.count * height.count == 0) {
@@ -219,24 +227,30 @@ class MaxPool {
   void FoldRows(int64_t plane, const PoolRange& depth, const PoolRange& height, T* out,
                 int64_t* where, Worker* w) const {
     const auto& loops = LoopsFor<T>();
-    const int64_t count = depth.count * height.count;
     const int most = m_.slots > 1 ? kMaxRows : 1;  // of rows that are held at once
+    int64_t left = depth.count * height.count;
+    bool first = true;
     Maxima held[kMaxRows];
     int n = 0;
-    for (int64_t k = 0; k < count; ++k) {
-      held[n++] = MaximaOf(plane, RowAt(depth, height, k / height.count, k % height.count), w);
-      if (k + 1 == count) { return loops.rows(held, n, m_.room, out, where); }
-      // A fold of the rows so far takes the place of one.
-      if (n == most + (most == 1 && k > 0 ? 1 : 0)) {
-        loops.part(held, n, m_.room, w->part, w->part_index);
-        held[0] = {w->part, w->part_index, 0};
-        n = 1;
+    for (int64_t i = 0; i < depth.count; ++i) {
+      int64_t slot = height.begin % m_.slots;
+      for (int64_t j = 0; j < height.count; ++j, slot += p_.axes[1].step) {
+        if (slot >= m_.slots) { slot = m_.slots == 1 ? 0 : slot - m_.slots; }
+        held[n++] = MaximaOf(plane, RowAt(depth, height, i, j), slot, w);
+        if (--left == 0) { return loops.rows(held, n, m_.room, out, where); }
+        // A fold of the rows so far takes the place of one.
+        if (n == most + (most == 1 && !first ? 1 : 0)) {
+          loops.part(held, n, m_.room, w->part, w->part_index);
+          held[0] = {w->part, w->part_index, 0};
+          n = 1;
+        }
+        first = false;
       }
     }
   }
 
-  Maxima MaximaOf(int64_t plane, int64_t row, Worker* w) const {
-    const int64_t slot = row % m_.slots;
+  // `slot`: the row's place among those that are kept.
+  Maxima MaximaOf(int64_t plane, int64_t row, int64_t slot, Worker* w) const {
     const int64_t key = plane * p_.axes[0].in * p_.axes[1].in + row;
     T* best = w->slots + slot * m_.room;
     I* column = w->columns + slot * m_.room;
