@@ -102,8 +102,7 @@ Maybe<void> Plan::AddStep(Node* node) {
     step.slot = reinterpret_cast<RandomSlot*>(node->attrs.data() + node->def->random_slot);
   }
   if (step.call.kernel->scratch != nullptr) {
-    const size_t bytes = step.call.kernel->scratch(step.call.call);
-    if (bytes > 0) { scratch_.emplace_back(static_cast<size_t>(index), bytes); }
+    step.scratch_bytes = static_cast<int64_t>(step.call.kernel->scratch(step.call.call));
   }
   for (size_t i = 0; i < builder.size(); ++i) {
     if (builder.place(i) == kNoValue) { continue; }
@@ -148,13 +147,11 @@ Maybe<bool> Plan::AddFused(size_t begin, size_t end) {
     (bound ? bound_ : fixed_)
         .push_back({operand.base, buffer, meta.offset * static_cast<int64_t>(SizeOf(meta.dtype))});
   }
-  if (fused->scratch_bytes() > 0) {
-    scratch_.emplace_back(static_cast<size_t>(index), static_cast<size_t>(fused->scratch_bytes()));
-  }
   cost_ns_ += fused->cost_ns();
   num_kernels_ += fused->num_kernels();
   Step step;
   step.fused = fused.get();
+  step.scratch_bytes = fused->scratch_bytes();
   fused_.push_back(std::move(fused));
   steps_.push_back(step);
   return true;
@@ -183,14 +180,41 @@ void Plan::PlaceBuffers() {
     array_of[i] = array;
   }
   memory_ = PlanMemory(arrays);
+  PlaceScratch(std::move(arrays));
   for (size_t i = 0; i < array_of.size(); ++i) {
     if (array_of[i] >= 0) { offsets_[i] = memory_.offsets[static_cast<size_t>(array_of[i])]; }
   }
-  for (const auto& [step, bytes] : scratch_) {
-    scratch_bytes_ = std::max(scratch_bytes_, static_cast<int64_t>((bytes + 63) / 64 * 64));
+}
+
+// Each step's scratch is one more array, which lives in that step alone: most of it lies in gaps of the
+// values, since few steps have scratch where the most values are alive.
+void Plan::PlaceScratch(std::vector<Lifetime> arrays) {
+  const size_t num_values = arrays.size();
+  int64_t largest = 0;
+  for (int i = 0; i < num_steps(); ++i) {
+    const int64_t bytes = steps_[static_cast<size_t>(i)].scratch_bytes;
+    if (bytes == 0) { continue; }
+    arrays.push_back({bytes, i, i});
+    largest = std::max(largest, (bytes + kPlanAlignment - 1) / kPlanAlignment * kPlanAlignment);
   }
-  scratch_offset_ = memory_.bytes;  // behind the values: one for all steps
-  memory_.bytes += scratch_bytes_;
+  if (largest == 0) { return; }
+  MemoryPlan together = PlanMemory(arrays);
+  // Best fit may do worse than one place for all scratch, behind the values.
+  const bool apart = together.bytes > memory_.bytes + largest;
+  size_t next = num_values;
+  for (Step& step : steps_) {
+    if (step.scratch_bytes == 0) { continue; }
+    step.scratch_offset = apart ? memory_.bytes : together.offsets[next++];
+  }
+  const int64_t values_bytes = memory_.bytes;
+  const int64_t lower_bound = memory_.lower_bound;  // of the values
+  if (apart) {
+    memory_.bytes += largest;
+  } else {
+    memory_ = std::move(together);
+    memory_.lower_bound = lower_bound;
+  }
+  scratch_bytes_ = std::max<int64_t>(0, memory_.bytes - values_bytes);
 }
 
 void* Plan::FixedBase(BufferId id) const {
@@ -204,18 +228,18 @@ void Plan::SetMemory(void* memory) {
   for (const Address& address : fixed_) {
     *address.at = static_cast<char*>(FixedBase(address.buffer)) + address.offset;
   }
-  for (const auto& [index, bytes] : scratch_) {
-    Step& step = steps_[index];
+  for (Step& step : steps_) {
+    if (step.scratch_bytes == 0) { continue; }
     if (step.fused != nullptr) {
-      step.fused->SetScratch(base_ + scratch_offset_);
+      step.fused->SetScratch(base_ + step.scratch_offset);
       continue;
     }
-    step.call.call.scratch = base_ + scratch_offset_;
-    step.call.call.scratch_bytes = bytes;
+    step.call.call.scratch = base_ + step.scratch_offset;
+    step.call.call.scratch_bytes = static_cast<size_t>(step.scratch_bytes);
   }
 }
 
-// After set_num_threads. A step whose kernel would then want more scratch than there is stays as it is.
+// After set_num_threads. A step whose kernel would then want more scratch than it was given stays as it is.
 void Plan::AdaptThreads() {
   num_threads_ = cpu::NumThreads();
   for (Step& step : steps_) {
@@ -227,8 +251,8 @@ void Plan::AdaptThreads() {
     call.threads = cpu::ThreadsForCost(step.cost_ns);
     const KernelScratchFn scratch = step.call.kernel->scratch;
     const size_t bytes = scratch == nullptr ? 0 : scratch(call);
-    if (static_cast<int64_t>(bytes) > scratch_bytes_) { continue; }
-    call.scratch = bytes == 0 ? nullptr : base_ + scratch_offset_;
+    if (static_cast<int64_t>(bytes) > step.scratch_bytes) { continue; }
+    call.scratch = bytes == 0 ? nullptr : base_ + step.scratch_offset;
     call.scratch_bytes = bytes;
     step.call.call = call;
   }

@@ -50,9 +50,11 @@ class Plan {
   bool serial() const { return serial_.load(std::memory_order_relaxed); }
   int num_steps() const { return static_cast<int>(steps_.size()); }
   int num_kernels() const { return num_kernels_; }
+  // Bytes that the values alone take.
   int64_t peak_bytes() const { return memory_.bytes - scratch_bytes_; }
   int64_t lower_bound_bytes() const { return memory_.lower_bound; }
   int64_t constant_bytes() const { return constant_bytes_; }
+  // What the kernels' own memory adds to that.
   int64_t scratch_bytes() const { return scratch_bytes_; }
 
  private:
@@ -62,6 +64,8 @@ class Plan {
     const Node* node = nullptr;
     FusedStep* fused = nullptr;  // then `call` is not used
     RandomSlot* slot = nullptr;  // in the attributes, of an op that draws
+    int64_t scratch_bytes = 0;
+    int64_t scratch_offset = 0;  // in the plan's memory
   };
   // An address to fill in: once, or (`bound` >= 0) at each run.
   struct Address {
@@ -77,6 +81,7 @@ class Plan {
   Maybe<void> AddStep(Node* node);
   Maybe<bool> AddFused(size_t begin, size_t end);
   void PlaceBuffers();
+  void PlaceScratch(std::vector<Lifetime> arrays);
   void NoteUses(const Node& node, int step);
   void* FixedBase(BufferId buffer) const;
   void AdaptThreads();
@@ -86,17 +91,15 @@ class Plan {
   std::vector<CallBuilder> builders_;
   std::vector<std::unique_ptr<FusedStep>> fused_;
   std::vector<Step> steps_;
-  std::vector<Address> bound_;                      // filled in at each run
-  std::vector<Address> fixed_;                      // when the memory is known
-  std::vector<std::pair<size_t, size_t>> scratch_;  // of step i so many bytes
-  std::vector<int> bound_index_;                    // of a buffer; -1: not bound
+  std::vector<Address> bound_;    // filled in at each run
+  std::vector<Address> fixed_;    // when the memory is known
+  std::vector<int> bound_index_;  // of a buffer; -1: not bound
   std::vector<BufferId> made_outputs_;
   std::vector<BufferId> root_;     // whose memory a buffer lies in
   std::vector<int> first_, last_;  // steps that use a buffer; -1: none
   std::vector<bool> internal_;     // to a fused step, which has memory of its own for it
   std::vector<int64_t> offsets_;   // in the plan's memory; -1: elsewhere
   MemoryPlan memory_;
-  int64_t scratch_offset_ = 0;
   int64_t scratch_bytes_ = 0;
   int64_t constant_bytes_ = 0;
   char* base_ = nullptr;

@@ -55,7 +55,7 @@
 //         in_place, late_updates.
 //     memory() -> dict[str, int]
 //         plan (bytes of plan memory), peak (bytes that its values take when most are alive, as
-//         planned), lower_bound (the largest sum of values alive at one time), constants, scratch.
+//         planned), lower_bound (the largest sum of values alive at one time), constants, scratch (what the kernels' own memory adds).
 //     stats() -> dict[str, int]
 //         nodes (kernels that a run calls), actors, runs.
 //     captured() -> list[tuple[str, Tensor]]

@@ -120,6 +120,27 @@ def test_memory_of_a_chain_is_less_than_all_its_values() -> None:
     assert 0 < memory["lower_bound"] <= memory["peak"] <= memory["plan"] <= 4 * one
 
 
+def test_memory_of_kernels_lies_where_no_value_is_alive() -> None:
+    x, weight = flow.randn(2, 8, 32, 32), flow.randn(16, 8, 3, 3)
+
+    def convolve(x: Any) -> Any:
+        return flow.nn.functional.conv2d(x, weight, padding=1)
+
+    def spread(x: Any) -> Any:
+        y = convolve(x)
+        parts = [
+            y.roll(i, 3) for i in range(1, 9)
+        ]  # many values at one time, long after its scratch
+        return flow.cat(parts, 1).sum(1)
+
+    alone, later = FunctionGraph(convolve), FunctionGraph(spread)
+    alone(x)
+    assert alone.memory()["scratch"] > 0
+    assert flow.equal(later(x), spread(x))
+    memory = later.memory()
+    assert memory["scratch"] == 0 and memory["plan"] == memory["peak"] >= memory["lower_bound"]
+
+
 def test_debug_levels(capsys: pytest.CaptureFixture[str]) -> None:
     said = []
     for level in (-1, 0, 1, 2, 3):
