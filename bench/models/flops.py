@@ -61,6 +61,10 @@ COUNTS: dict[str, Callable[[list[Shape], list[Shape]], int]] = {
     "convolution": _convolution,
     "convolution_input_grad": _convolution_input_grad,
     "convolution_weight_grad": _convolution_weight_grad,
+    # What a pass makes of them: activations in blocks of 16 channels, as many elements.
+    "blocked_convolution": _convolution,
+    "blocked_convolution_input_grad": _convolution_input_grad,
+    "blocked_convolution_weight_grad": _convolution_weight_grad,
     "linear": _product,
     "matmul": _product,
     "linear_weight_grad": _transposed_product,

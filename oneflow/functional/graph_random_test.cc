@@ -230,8 +230,11 @@ std::map<std::string, int64_t> GraphRandomTest::fired;
 TEST_F(GraphRandomTest, SmallTensors) {
   EXPECT_EQ(Differ({4, 6}, 0, 300, {}), 0);
   for (const graph::Pass& pass : graph::DefaultPasses()) {
-    const bool large_only = std::string(pass.name) == "fusion";
-    EXPECT_GE(fired[pass.name], large_only ? 0 : 20) << pass.name;
+    // Small arrays are not fused; convolutions in blocks add up in another order, so that programs
+    // with them would not have these bits: python/tests/graph/test_blocked_layout.py.
+    const std::string name = pass.name;
+    const bool elsewhere = name == "fusion" || name == "blocked_layout";
+    EXPECT_GE(fired[name], elsewhere ? 0 : 20) << name;
   }
 }
 

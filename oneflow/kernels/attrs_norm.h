@@ -29,10 +29,11 @@ struct BatchNormAttrs {
 };
 
 // fused_batch_norm and its backward: batch norm over dim 1 with its own statistics; then an operand is added, if one
-// is given, and with `relu` what is negative becomes 0.
+// is given, and with `relu` what is negative becomes 0. `blocked`: arrays are (N, C / 16, H, W, 16).
 struct FusedBatchNormAttrs {
   double epsilon = 0.0;
   bool relu = false;
+  bool blocked = false;
 };
 
 // running = (1 - momentum) * running + momentum * batch's; the variance times `correction` first.

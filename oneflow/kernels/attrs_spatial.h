@@ -15,6 +15,8 @@
 namespace oneflow {
 
 inline constexpr int kMaxSpatialDims = 3;
+// Channels that lie side by side in a blocked array (N, C / 16, H, W, 16), which passes over graphs make.
+inline constexpr int64_t kChannelBlock = 16;
 
 struct SpatialList {
   int32_t count = 0;

@@ -1,6 +1,7 @@
 #include "oneflow/op/rules_norm.h"
 
 #include "oneflow/kernels/attrs_norm.h"
+#include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/op/rules.h"
 #include "oneflow/op/rules_util.h"
 
@@ -145,10 +146,19 @@ Maybe<void> InferBatchNormBackward(const InferContext& context, TensorMeta* outp
 
 namespace {
 
-// Of x; it must be (N, C, ...) with places beside the channels.
+// Of x; it must be (N, C, ...) with places beside the channels, or blocked.
 Maybe<Shape> FusedChannels(const InferContext& context, int x) {
   JUST(CheckFloating(context, x));
   const Shape& shape = context.inputs[x]->shape;
+  if (context.GetAttrs<FusedBatchNormAttrs>().blocked) {
+    if (shape.size() == 5 && shape[4] == kChannelBlock &&
+        context.inputs[x]->dtype == DataType::kFloat) {
+      return Shape{shape[1] * kChannelBlock};
+    }
+    return RuntimeError("[{}] expects a float32 input (N, C / {}, H, W, {}), got {} {}", context.op,
+                        kChannelBlock, kChannelBlock, DataTypeName(context.inputs[x]->dtype),
+                        shape);
+  }
   if (shape.size() < 3) {
     return RuntimeError("[{}] expects an input (N, C, ...) of at least 3 dimensions, got {}",
                         context.op, shape);

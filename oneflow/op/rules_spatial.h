@@ -30,6 +30,17 @@ Maybe<void> InferConvolution(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferConvInputGrad(const InferContext& context, TensorMeta* outputs);
 // grad, input -> gradient by weight, of kernel sizes `size`.
 Maybe<void> InferConvWeightGrad(const InferContext& context, TensorMeta* outputs);
+// rules_blocked.cc: arrays (N, C / 16, H, W, 16) with kChannelBlock channels side by side.
+// (N, C, H, W) to blocks, and back.
+Maybe<void> InferBlockChannels(const InferContext& context, TensorMeta* outputs);
+Maybe<void> InferUnblockChannels(const InferContext& context, TensorMeta* outputs);
+// ConvAttrs; as the rules above, with blocked activations and plain weights. The input may be plain.
+Maybe<void> InferBlockedConvolution(const InferContext& context, TensorMeta* outputs);
+Maybe<void> InferBlockedConvInputGrad(const InferContext& context, TensorMeta* outputs);
+Maybe<void> InferBlockedConvWeightGrad(const InferContext& context, TensorMeta* outputs);
+// PoolAttrs: the maximum and its pixel, int32. Back: SpatialSizeAttrs, the gradient and those pixels.
+Maybe<void> InferBlockedMaxPool(const InferContext& context, TensorMeta* outputs);
+Maybe<void> InferBlockedMaxPoolBackward(const InferContext& context, TensorMeta* outputs);
 // UnfoldAttrs: (N, C, H, W) -> (N, C kh kw, positions), and back.
 Maybe<void> InferUnfold(const InferContext& context, TensorMeta* outputs);
 Maybe<void> InferFold(const InferContext& context, TensorMeta* outputs);

@@ -42,6 +42,22 @@ def test_resnet50_has_the_published_number() -> None:
     assert flops.of_graph(graph._graph_proto) == 8_178_368_512
 
 
+def test_blocks_of_channels_count_as_channels() -> None:
+    plain = """graph 'G':
+  %0 = input 'x' : float32 (2, 32, 9, 9) cpu:0
+  %1 = captured 'w' : float32 (48, 32, 3, 3) cpu:0
+  %2 = convolution(%0, %1, none) : float32 (2, 48, 9, 9) cpu:0
+  %3 = convolution_input_grad(%2, %1, none) : float32 (2, 32, 9, 9) cpu:0
+  %4 = convolution_weight_grad(%2, %0) : float32 (48, 32, 3, 3) cpu:0
+  return %3, %4
+"""
+    blocked = plain.replace("(2, 32, 9, 9)", "(2, 2, 9, 9, 16)").replace(
+        "(2, 48, 9, 9)", "(2, 3, 9, 9, 16)"
+    )
+    blocked = blocked.replace("convolution", "blocked_convolution").replace(", none)", ")")
+    assert flops.of_graph(blocked) == flops.of_graph(plain) == 3 * 2 * 2 * 48 * 81 * 32 * 9
+
+
 def test_a_step_by_hand() -> None:
     """Text: 2 layers of width 32, 2 x 16 words, 97 in the vocabulary."""
     words, width = 2 * 16, 32

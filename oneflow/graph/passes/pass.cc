@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "oneflow/graph/passes/batch_norm_fusion.h"
+#include "oneflow/graph/passes/blocked_layout.h"
 #include "oneflow/graph/passes/common_subexpressions.h"
 #include "oneflow/graph/passes/constant_folding.h"
 #include "oneflow/graph/passes/dead_nodes.h"
@@ -42,8 +43,8 @@ const std::vector<Pass>& DefaultPasses() {
   static const auto* passes = new std::vector<Pass>{
       {"constant_folding", &FoldConstants},  {"common_subexpressions", &MergeCommonSubexpressions},
       {"dead_nodes", &EliminateDeadNodes},   {"late_updates", &DelayUpdates},
-      {"batch_norm_fusion", &FuseBatchNorm}, {"fusion", &FuseElementwise},
-      {"in_place", &ReuseInPlace},
+      {"batch_norm_fusion", &FuseBatchNorm}, {"blocked_layout", &BlockLayout},
+      {"fusion", &FuseElementwise},          {"in_place", &ReuseInPlace},
   };
   return *passes;
 }

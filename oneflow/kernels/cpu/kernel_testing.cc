@@ -224,6 +224,35 @@ struct Free {
 
 }  // namespace
 
+namespace {
+
+// Which element of (N, C, H, W) is element i of the blocked array.
+int64_t PlainIndex(int64_t i, const Dims& blocked) {
+  const int64_t lane = i % blocked[4];
+  const int64_t pixels = blocked[2] * blocked[3];
+  const int64_t pixel = i / blocked[4] % pixels;
+  const int64_t block = i / blocked[4] / pixels;  // of all images
+  return (block * blocked[4] + lane) * pixels + pixel;
+}
+
+}  // namespace
+
+HostArray InBlocks(const HostArray& plain) {
+  const Dims& s = plain.shape();
+  HostArray blocked(plain.dtype(), {s[0], s[1] / 16, s[2], s[3], 16});
+  for (int64_t i = 0; i < blocked.count(); ++i) {
+    blocked.Set(i, plain.At(PlainIndex(i, blocked.shape())));
+  }
+  return blocked;
+}
+
+HostArray OutOfBlocks(const HostArray& blocked) {
+  const Dims& s = blocked.shape();
+  HostArray plain(blocked.dtype(), {s[0], s[1] * 16, s[2], s[3]});
+  for (int64_t i = 0; i < blocked.count(); ++i) { plain.Set(PlainIndex(i, s), blocked.At(i)); }
+  return plain;
+}
+
 const char* Refusal(const char* kernel, const Arrays& inputs, const Arrays& outputs,
                     const void* attrs) {
   const Kernel* found = FindKernel(kernel);

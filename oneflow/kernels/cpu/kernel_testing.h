@@ -73,6 +73,10 @@ Dims ShapeThatBroadcasts(Rng* rng, const Dims& shape);
 // numbers must be equal; else |got - want| <= tolerance * max(1, |want|).
 std::string Difference(const HostArray& got, const HostArray& want, double tolerance);
 
+// (N, C, H, W) as (N, C / 16, H, W, 16), and back.
+HostArray InBlocks(const HostArray& plain);
+HostArray OutOfBlocks(const HostArray& blocked);
+
 using Arrays = std::vector<const HostArray*>;  // nullptr: an optional input that was not given
 
 // nullptr, or the reason why the kernel refuses.

@@ -51,8 +51,10 @@ struct ConvGeometry {
 };
 ConvGeometry GeometryOf(ConvKind kind, const KernelCall& call);
 
-// How an array of (N, C, ...) lies: dense as its shape says, or with its channels innermost.
-enum class ConvLayout : int { kPlain, kChannelsLast, kOther };
+// How an array of (N, C, ...) lies: dense as its shape says, with its channels innermost, or with 16 of them innermost
+// (blocked_shapes.h).
+enum class ConvLayout : int { kPlain, kChannelsLast, kOther, kBlocked };
+// Never kBlocked, which strides do not say.
 ConvLayout LayoutOf(const ArrayView& view);
 
 }  // namespace cpu

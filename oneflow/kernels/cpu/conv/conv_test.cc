@@ -1,5 +1,6 @@
 // The kernels of convolution against their reference: random geometries, layouts and dtypes.
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -224,6 +225,93 @@ TEST(Convolution, ManyColumns) {
   ExpectSameAsReference("convolution_weight_grad", {&dst, &src},
                         HostArray(DataType::kDouble, c.weight), c, &counts);
   EXPECT_EQ(counts[".cpu.onednn"], 0);
+}
+
+// ---- channels in blocks of 16 -------------------------------------------------------------------
+
+// Runs a kernel on blocks with two threads; the result as a plain array. nullptr: it refuses.
+std::unique_ptr<HostArray> Blocked(const std::string& op, const Arrays& in, const HostArray& blank,
+                                   const Case& c) {
+  const std::string kernel = op + ".cpu.onednn";
+  if (Refusal(kernel.c_str(), in, {&blank}, &c.attrs) != nullptr) { return nullptr; }
+  HostArray got = blank;
+  CHECK_JUST(Call(kernel.c_str(), in, {&got}, &c.attrs, 2));
+  EXPECT_TRUE(got.GuardsIntact()) << kernel;
+  return std::make_unique<HostArray>(got.shape().size() == 5 ? OutOfBlocks(got) : got);
+}
+
+Case PickBlockedCase(Rng* rng) {
+  Case c;
+  c.src = {Pick(rng, 1, 3), OneIn(rng, 4) ? 3 : 16 * Pick(rng, 1, 4)};
+  c.dst = {c.src[0], 16 * Pick(rng, 1, 4)};
+  c.weight = {c.dst[1], c.src[1]};
+  c.terms = c.src[0] * c.src[1] * c.dst[1];
+  Dims stride, padding, dilation;
+  const bool pointwise = OneIn(rng, 3);
+  for (int d = 0; d < 2; ++d) {
+    Window w = PickWindow(rng, 20);
+    if (pointwise) { w = {19, 10, 1, 2, 0, 1}; }
+    c.src.PushBack(w.in);
+    c.weight.PushBack(w.kernel);
+    c.dst.PushBack(w.out);
+    stride.PushBack(w.stride);
+    padding.PushBack(w.padding);
+    dilation.PushBack(w.dilation);
+    c.terms *= std::max(w.kernel, w.out);
+  }
+  c.attrs.stride = SpatialList(stride);
+  c.attrs.padding = SpatialList(padding);
+  c.attrs.dilation = SpatialList(dilation);
+  return c;
+}
+
+TEST(BlockedConvolution, AgreesWithReference) {
+  if (BestIsa() != Isa::kAvx512) { return; }
+  Rng rng(15);
+  std::map<std::string, int> ran;
+  for (int trial = 0; trial < 60; ++trial) {
+    const Case c = PickBlockedCase(&rng);
+    HostArray src(DataType::kFloat, c.src), weight(DataType::kFloat, c.weight);
+    HostArray dst(DataType::kFloat, c.dst);
+    for (HostArray* array : {&src, &weight, &dst}) { array->Fill(&rng, false); }
+    const bool picture = c.src[1] % 16 != 0;
+    const HostArray x = picture ? src : InBlocks(src), dy = InBlocks(dst);
+    const auto expect = [&](const char* op, const Arrays& in, const Arrays& plain,
+                            const HostArray& blank, const Dims& shape) {
+      const auto got = Blocked(std::string("blocked_") + op, in, blank, c);
+      if (got == nullptr) { return; }
+      ++ran[op];
+      HostArray want(DataType::kFloat, shape);
+      CHECK_JUST(Call((std::string(op) + ".cpu.reference").c_str(), plain, {&want}, &c.attrs));
+      ASSERT_EQ(Difference(*got, want, Tolerance(DataType::kFloat, c.terms)), "")
+          << op << " src " << c.src.ToString() << " weight " << c.weight.ToString();
+    };
+    expect("convolution", {&x, &weight}, {&src, &weight}, dy, c.dst);
+    expect("convolution_weight_grad", {&dy, &x}, {&dst, &src}, weight, c.weight);
+    if (picture) { continue; }
+    expect("convolution_input_grad", {&dy, &weight}, {&dst, &weight}, x, c.src);
+    if (HasFatalFailure()) { return; }
+  }
+  EXPECT_GT(ran["convolution"], 30);
+  EXPECT_GT(ran["convolution_input_grad"], 20);
+  EXPECT_GT(ran["convolution_weight_grad"], 20);
+}
+
+TEST(BlockedConvolution, BlocksAndPlainArraysHoldTheSame) {
+  Rng rng(16);
+  for (int trial = 0; trial < 40; ++trial) {
+    const Dims shape = {Pick(&rng, 0, 3), 16 * Pick(&rng, 1, 3), Pick(&rng, 1, 20),
+                        Pick(&rng, 1, 20)};
+    HostArray plain(DataType::kFloat, shape);
+    plain.Fill(&rng, true);
+    const HostArray want = InBlocks(plain);
+    HostArray blocked(DataType::kFloat, want.shape()), back(DataType::kFloat, shape);
+    CHECK_JUST(Call("block_channels.cpu.vector", {&plain}, {&blocked}, nullptr, 2));
+    CHECK_JUST(Call("unblock_channels.cpu.vector", {&blocked}, {&back}, nullptr, 2));
+    ASSERT_EQ(Difference(blocked, want, 0.0), "");
+    ASSERT_EQ(Difference(back, plain, 0.0), "");
+    ASSERT_TRUE(blocked.GuardsIntact() && back.GuardsIntact());
+  }
 }
 
 // The comparison sees one wrong element.

@@ -79,6 +79,7 @@ Inside InputGradLayout(const ConvGeometry& g) {
 
 Inside LayoutFor(const ConvProblem& p) {
   const ConvGeometry& g = p.geometry;
+  if (p.dst == ConvLayout::kBlocked) { return Inside::kAsGiven; }
   if (p.src != p.dst || p.dtype != DataType::kFloat || g.groups != 1) { return Inside::kFavourite; }
   if (p.src == ConvLayout::kChannelsLast) { return Inside::kAsGiven; }
   switch (p.kind) {
@@ -92,7 +93,8 @@ Inside LayoutFor(const ConvProblem& p) {
 // The gradient of a pointwise kernel: one product of matrices for each image, added up.
 bool IsProductOfImages(const ConvProblem& p) {
   return p.kind == ConvKind::kWeightGrad && LayoutFor(p) == Inside::kAsGiven &&
-         p.geometry.HasUnitStride() && p.src == ConvLayout::kPlain && p.geometry.batch <= 64;
+         p.geometry.HasUnitStride() && p.src == ConvLayout::kPlain && p.dst == ConvLayout::kPlain &&
+         p.geometry.batch <= 64;
 }
 
 // How many images are computed at a time, a divisor of the batch: where they are laid out anew, so few
@@ -164,9 +166,12 @@ RoleDims DimsOf(const ConvProblem& p, int role) {
 MemoryDesc MakeDesc(const ConvProblem& p, int role, bool any) {
   const RoleDims r = DimsOf(p, role);
   dnnl_memory_desc_t desc = nullptr;
+  const bool blocked = (role == kSrc && p.src == ConvLayout::kBlocked) ||
+                       (role == kDst && p.dst == ConvLayout::kBlocked);
+  const dnnl_format_tag_t tag = any ? dnnl_format_tag_any : dnnl_nChw16c;
   const dnnl_status_t status =
-      any ? dnnl_memory_desc_create_with_tag(&desc, r.ndim, r.dims, TypeOf(p.dtype),
-                                             dnnl_format_tag_any)
+      any || blocked
+          ? dnnl_memory_desc_create_with_tag(&desc, r.ndim, r.dims, TypeOf(p.dtype), tag)
           : dnnl_memory_desc_create_with_strides(&desc, r.ndim, r.dims, TypeOf(p.dtype), r.strides);
   return MemoryDesc(status == dnnl_success ? desc : nullptr);
 }
@@ -336,7 +341,9 @@ bool OnednnConv::CreateConvolution(const ConvProblem& whole) {
   p.geometry.batch = ImagesAtOnce(whole);
   parts_ = whole.geometry.batch / p.geometry.batch;
   PrimitiveDesc desc = MakePrimitiveDesc(p, LayoutFor(p));
-  if (desc == nullptr) { desc = MakePrimitiveDesc(p, Inside::kFavourite); }
+  if (desc == nullptr && p.dst != ConvLayout::kBlocked) {
+    desc = MakePrimitiveDesc(p, Inside::kFavourite);
+  }
   if (desc == nullptr) { return false; }
   const int result = ResultRole(p.kind);
   MemoryDesc given[3];
@@ -468,6 +475,12 @@ onednn::Signature<kFields> SignatureOf(const ConvProblem& p) {
 }
 
 }  // namespace
+
+bool HasOnednnConv(const ConvProblem& problem) {
+  if (Engine() == nullptr) { return false; }
+  const ParallelRegion region(problem.threads);
+  return MakePrimitiveDesc(problem, LayoutFor(problem)) != nullptr;
+}
 
 OnednnConv* FindOnednnConv(const ConvProblem& problem) {
   return Cache::OfThread().Find(SignatureOf(problem), [&]() -> std::unique_ptr<OnednnConv> {

@@ -15,7 +15,8 @@ namespace cpu {
 
 inline constexpr int kMaxCachedConvs = 512;
 
-// What is computed. Layouts are kPlain or kChannelsLast; the result's is kPlain.
+// What is computed. Layouts are kPlain or kChannelsLast, and the result's is kPlain; or those of activations are
+// kBlocked, in two spatial dimensions, but for a source of few channels.
 struct ConvProblem {
   ConvKind kind;
   ConvGeometry geometry;
@@ -31,6 +32,9 @@ struct ConvPointers {
   void* dst;
   void* bias;
 };
+
+// Has oneDNN a fast kernel for exactly these layouts? Makes nothing.
+bool HasOnednnConv(const ConvProblem& problem);
 
 class OnednnConv;
 // nullptr: oneDNN has no fast kernel for the problem. Good until the thread asks for the next one.

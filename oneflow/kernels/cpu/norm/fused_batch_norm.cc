@@ -10,8 +10,10 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_norm.h"
+#include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_kernel.h"
+#include "oneflow/kernels/cpu/norm/block_batch_norm.h"
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
 #include "oneflow/kernels/cpu/norm/fused_norm_loops.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
@@ -22,6 +24,7 @@ namespace cpu {
 namespace {
 
 constexpr int64_t kAxis = 1;
+constexpr int64_t kPixelBytes = kChannelBlock * static_cast<int64_t>(sizeof(float));
 
 template <typename T>
 T* DataOf(const KernelCall& call, int input) {
@@ -114,9 +117,17 @@ Maybe<void> Backward(const KernelCall& call) {
 }
 
 Maybe<void> RunForward(const KernelCall& call) {
+  if (call.GetAttrs<FusedBatchNormAttrs>().blocked) {
+    NormalizeBlocks(call, Streams(call, kPixelBytes));
+    return Ok();
+  }
   return call.inputs[0].dtype == DataType::kDouble ? Forward<double>(call) : Forward<float>(call);
 }
 Maybe<void> RunBackward(const KernelCall& call) {
+  if (call.GetAttrs<FusedBatchNormAttrs>().blocked) {
+    BlockGradients(call, Streams(call, kPixelBytes));
+    return Ok();
+  }
   return call.inputs[0].dtype == DataType::kDouble ? Backward<double>(call) : Backward<float>(call);
 }
 

@@ -225,10 +225,19 @@ Maybe<void> RunBatchBackward(const KernelCall& call) {
 
 // ---- fused batch norm ---------------------------------------------------------------------------
 
+Partition OfFused(const ArrayView& x, bool blocked) {
+  if (!blocked) { return OfBatch(x, 1); }
+  const int64_t blocks = x.shape[1];
+  const int64_t lanes = x.shape[4];
+  const int64_t inner = SizeOfDims(x, 2, 5);
+  const auto channel = [=](int64_t i) { return i / inner % blocks * lanes + i % lanes; };
+  return {x.Count(), blocks * lanes, blocks * lanes, channel, channel};
+}
+
 // x, [weight], [bias], [addend] -> y, mean, variance.
 Maybe<void> RunFused(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
-  const Partition p = OfBatch(call.inputs[0], 1);
+  const Partition p = OfFused(call.inputs[0], attrs.blocked);
   const Reals x = Input(call, 0), addend = Input(call, 3);
   Reals mean, variance;
   MomentsOf(p, x, true, &mean, &variance);
@@ -247,7 +256,7 @@ Maybe<void> RunFused(const KernelCall& call) {
 // dy, [more], x, [weight], mean, variance, [y] -> dx, dweight, dbias, [gradient of the addend].
 Maybe<void> RunFusedBackward(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
-  const Partition p = OfBatch(call.inputs[2], 1);
+  const Partition p = OfFused(call.inputs[2], attrs.blocked);
   Reals g = Input(call, 0);
   const Reals more = Input(call, 1), y = Input(call, 6);
   for (int64_t i = 0; i < p.count; ++i) {

@@ -284,6 +284,41 @@ TEST(Pixels, LargePlanesAgreeWithReference) {
   EXPECT_EQ(sum, given);
 }
 
+TEST(BlockedPool, AgreesWithReference) {
+  Rng rng(25);
+  for (int trial = 0; trial < 80; ++trial) {
+    Case c = PickCase(&rng, true);
+    if (c.image.size() != 4) { continue; }
+    c.image[0] = c.pooled[0] = Pick(&rng, 1, 3);
+    c.image[1] = c.pooled[1] = 16 * Pick(&rng, 1, 3);
+    HostArray x(DataType::kFloat, c.image), dy(DataType::kFloat, c.pooled);
+    x.Fill(&rng, OneIn(&rng, 3));
+    dy.Fill(&rng, false);
+    HostArray want(x.dtype(), c.pooled), pixels(DataType::kInt64, c.pooled);
+    CHECK_JUST(Call("max_pool.cpu.reference", {&x}, {&want, &pixels}, &c.attrs));
+    HostArray dx(x.dtype(), c.image);
+    const SpatialSizeAttrs size{SpatialList(Dims{c.image[2], c.image[3]})};
+    CHECK_JUST(Call("scatter_pixels.cpu.vector", {&dy, &pixels}, {&dx}, &size));
+    const HostArray in = InBlocks(x), grad = InBlocks(dy);
+    for (const Config& config : AllConfigs()) {
+      const ScopedIsa isa(config.isa);
+      HostArray out(x.dtype(), grad.shape()), index(DataType::kInt32, grad.shape());
+      HostArray back(x.dtype(), in.shape());
+      CHECK_JUST(
+          Call("blocked_max_pool.cpu.vector", {&in}, {&out, &index}, &c.attrs, config.threads));
+      ASSERT_EQ(Difference(OutOfBlocks(out), want, 0.0), "") << IsaName(config.isa);
+      HostArray found(DataType::kInt64, c.pooled);
+      const HostArray unblocked = OutOfBlocks(index);
+      for (int64_t i = 0; i < found.count(); ++i) { found.Set(i, unblocked.At(i)); }
+      ASSERT_EQ(Difference(found, pixels, 0.0), "") << IsaName(config.isa);
+      CHECK_JUST(Call("blocked_max_pool_backward.cpu.vector", {&grad, &index}, {&back}, &size,
+                      config.threads));
+      ASSERT_EQ(Difference(OutOfBlocks(back), dx, 1e-6), "");
+      ASSERT_TRUE(out.GuardsIntact() && index.GuardsIntact() && back.GuardsIntact());
+    }
+  }
+}
+
 // The comparison sees one index that is off by one.
 TEST(Pool, PlantedFaultIsSeen) {
   Rng rng(24);
