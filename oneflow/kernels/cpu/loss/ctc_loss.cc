@@ -24,10 +24,12 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
+// log(exp(a) + exp(b)); NaN where one of them is: std::max would lose it.
 double LogAdd(double a, double b) {
-  const double max = std::max(a, b);
-  if (max == kNever) { return kNever; }
-  return max + std::log1p(std::exp(std::min(a, b) - max));
+  const double max = a > b ? a : b;
+  const double min = a > b ? b : a;
+  if (max == kNever) { return min + max; }
+  return max + std::log1p(std::exp(min - max));
 }
 
 // The operands, whose places in the call begin at `at`.
