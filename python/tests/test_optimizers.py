@@ -89,18 +89,29 @@ def sgd(p: Array, s: dict[str, Array], g: Array, t: int, o: Any) -> Array:
     s["b"] = momentum * s.get("b", 0) + (1 - o.get("dampening", 0.0)) * g
     if momentum:
         g = g + momentum * s["b"] if o.get("nesterov") else s["b"]
-    return p - o["lr"] * g
+    return p + o["lr"] * g if o.get("maximize") else p - o["lr"] * g
 
 
 CASES: list[tuple[Any, Any, dict[str, Any]]] = [
     (optim.SGD, sgd, {"lr": 0.1, "weight_decay": 0.1}),
     (optim.SGD, sgd, {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}),
     (optim.SGD, sgd, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    (
+        optim.SGD,
+        sgd,
+        {"lr": 0.1, "momentum": 0.5, "nesterov": True, "maximize": True, "weight_decay": 0.1},
+    ),
     (optim.Adam, adam, {"lr": 0.1}),
     (optim.Adam, adam, {"lr": 0.1, "betas": (0.5, 0.75), "eps": 0.01, "weight_decay": 0.1}),
     (optim.Adam, adam, {"lr": 0.1, "amsgrad": True, "betas": (0.5, 0.5)}),
     (optim.Adam, adam, {"lr": 0.1, "do_bias_correction": False}),
+    (
+        optim.Adam,
+        adam,
+        {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True, "do_bias_correction": False},
+    ),
     (optim.AdamW, adamw, {"lr": 0.1, "weight_decay": 0.5}),
+    (optim.AdamW, adamw, {"lr": 0.1, "weight_decay": 0.5, "do_bias_correction": False}),
     (optim.AdamW, adamw, {"lr": 0.1, "weight_decay": 0.5, "amsgrad": True}),
     (optim.LAMB, lamb, {"lr": 0.01, "weight_decay": 0.1}),
     (optim.LAMB, lamb, {"lr": 0.01, "weight_decay": 0.1, "adam_w_mode": False}),
@@ -131,6 +142,11 @@ CASES: list[tuple[Any, Any, dict[str, Any]]] = [
     (optim.RMSprop, rmsprop, {"lr": 0.01, "centered": True, "weight_decay": 0.1}),
     (optim.RMSprop, rmsprop, {"lr": 0.01, "momentum": 0.9, "alpha": 0.5}),
     (optim.RMSprop, rmsprop, {"lr": 0.01, "momentum": 0.9, "centered": True}),
+    (
+        optim.RMSprop,
+        rmsprop,
+        {"lr": 0.01, "momentum": 0.5, "centered": True, "eps": 0.01, "weight_decay": 0.1},
+    ),
 ]
 
 
@@ -165,6 +181,38 @@ TOLERANCES = {flow.float64: 1e-11, flow.float32: 2e-4}
 @pytest.mark.parametrize(("make", "reference", "options"), CASES)
 def test_against_numpy(make: Any, reference: Any, options: Any, dtype: Any) -> None:
     check(make, reference, options, dtype, TOLERANCES[dtype])
+
+
+def test_groups_have_their_own_options() -> None:
+    """And a parameter without a gradient stays, with no state."""
+    rng = np.random.default_rng(3)
+    starts = rng.standard_normal((3, 4))
+    a, b, still = (nn.Parameter(flow.tensor(start)) for start in starts)
+    own = {"lr": 0.5, "weight_decay": 0.1, "betas": (0.5, 0.75), "eps": 0.01, "amsgrad": True}
+    optimizer = optim.Adam([{"params": [a, still]}, {"params": [b], **own}], lr=0.1)
+    states: tuple[dict[str, Array], ...] = ({}, {})
+    want = [starts[0], starts[1]]
+    for t in range(1, 6):
+        for i, (p, options) in enumerate(((a, {"lr": 0.1}), (b, own))):
+            g = rng.standard_normal(4)
+            p.grad = flow.tensor(g)
+            want[i] = adam(want[i], states[i], g, t, options)
+        optimizer.step()
+    same(a, want[0], 1e-12)
+    same(b, want[1], 1e-12)
+    same(still, starts[2], 0.0)
+    assert still not in optimizer.state
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_centered_rmsprop_of_equal_gradients(momentum: float) -> None:
+    """Their spread is zero, which rounding must not make negative: its root is NaN."""
+    p = nn.Parameter(flow.zeros(32))
+    p.grad = flow.tensor(np.linspace(7.0, 900.0, 32), dtype=flow.float32)
+    optimizer = optim.RMSprop([p], lr=1e-6, centered=True, momentum=momentum)
+    for _ in range(3000):
+        optimizer.step()
+    assert np.isfinite(values(p)).all()
 
 
 def late(p: Array, s: dict[str, Array], g: Array, t: int, o: Any) -> Array:
@@ -368,79 +416,6 @@ def test_numbers_in_a_tensor(make: Any, options: dict[str, Any]) -> None:
 def test_wrong_numbers(numbers: Any) -> None:
     with raises(RuntimeError, "multi_tensor_sgd_update", r"float64 and shape \(3,\)"):
         flow._C.multi_tensor_sgd_update_([flow.ones(2)], [flow.ones(2)], 0.1, numbers=[numbers()])
-
-
-# L-BFGS.
-
-
-def valley(w: Any) -> Any:
-    """Rosenbrock's function, least at (1, 1)."""
-    bend = w[1] - w[0] * w[0]
-    return (1 - w[0]) * (1 - w[0]) + bend * bend * 100
-
-
-def check_lbfgs(steps: int, **options: Any) -> int:
-    w = nn.Parameter(flow.tensor([-1.2, 1.0], dtype=flow.float64))
-    optimizer = optim.LBFGS([w], **options)
-    calls = 0
-
-    def closure() -> Any:
-        nonlocal calls
-        calls += 1
-        optimizer.zero_grad()
-        loss = valley(w)
-        loss.backward()
-        return loss
-
-    first = optimizer.step(closure)
-    assert first.item() == pytest.approx(24.2)
-    for _ in range(steps - 1):
-        optimizer.step(closure)
-    same(w, [1.0, 1.0], 1e-4)
-    return calls
-
-
-def test_lbfgs_finds_the_end_of_a_valley() -> None:
-    calls = check_lbfgs(2, lr=1.0, line_search_fn="strong_wolfe")
-    assert calls < 50
-
-
-def test_lbfgs_without_line_search() -> None:
-    check_lbfgs(20, lr=0.5)
-    with pytest.raises(AssertionError):
-        check_lbfgs(2, lr=1e-4)
-
-
-def test_lbfgs_state_moves_to_another() -> None:
-    results = []
-    for moves in (False, True):
-        w = [nn.Parameter(flow.tensor(v, dtype=flow.float64)) for v in (-1.2, 1.0)]
-        optimizer = optim.LBFGS(w, lr=0.5, max_iter=4)
-
-        def closure() -> Any:
-            optimizer.zero_grad()  # noqa: B023
-            loss = valley(w)  # noqa: B023
-            loss.backward()
-            return loss
-
-        optimizer.step(closure)
-        if moves:
-            state = optimizer.state_dict()
-            optimizer = optim.LBFGS(w, lr=9.0)
-            optimizer.load_state_dict(state)
-        optimizer.step(closure)
-        results.append([v.item() for v in w])
-    np.testing.assert_array_equal(results[0], results[1])
-
-
-def test_bad_lbfgs() -> None:
-    p, q = nn.Parameter(flow.ones(1)), nn.Parameter(flow.ones(1))
-    with raises(ValueError, "LBFGS", "expects one group, got 2"):
-        optim.LBFGS([{"params": [p]}, {"params": [q]}])
-    with raises(ValueError, "None or strong_wolfe, got 'armijo'"):
-        optim.LBFGS([p], line_search_fn="armijo")
-    with raises(TypeError, "expects a closure"):
-        optim.LBFGS([p]).step()
 
 
 # Clipping.

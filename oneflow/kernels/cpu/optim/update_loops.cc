@@ -144,6 +144,8 @@ void RmspropLoop(T* __restrict p, T* __restrict squares, T* __restrict means, T*
       const T mean = alpha * means[i] + fresh * g;
       means[i] = mean;
       spread = spread - mean * mean;
+      // Where gradients are all alike it is zero, and rounding may make it less. NaN must pass.
+      spread = spread < 0 ? T{0} : spread;
     }
     T step = c.lr * (g / Root(spread + epsilon));
     if (kMomentum) {

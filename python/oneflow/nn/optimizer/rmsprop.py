@@ -20,7 +20,7 @@ class RMSprop(Optimizer):
         d = momentum * d + lr * g / sqrt(s - a * a + eps)
         p = p - d
 
-    As in OneFlow, eps stands under the root.
+    As in OneFlow, eps stands under the root; s - a * a counts as 0 where rounding makes it less.
 
     Args:
         params: an iterable of tensors, or of dicts with "params" and options of their own
