@@ -339,6 +339,24 @@ TEST(Folds, ShapesThatAreWalkedInTheirOwnWay) {
   }
 }
 
+// Infinity in one block, a number whose exponential overflows in another, either first.
+TEST(Folds, LogSumExpOfInfinity) {
+  for (const Dims& shape : {Dims{9000, 1}, Dims{1, 9000}, Dims{90, 3}}) {
+    for (const int64_t first : {0, 1}) {
+      HostArray x(DataType::kDouble, shape);
+      for (int64_t i = 0; i < x.count(); ++i) { x.Set(i, 0.0); }
+      x.Set(first == 0 ? 0 : x.count() - 1, INFINITY);
+      x.Set(first == 0 ? x.count() - 1 : 0, 5000.0);
+      if (shape[1] == 3) { x.Set(first == 0 ? x.count() - 3 : 2, 5000.0); }
+      ReduceAttrs attrs;
+      attrs.dims = IntList(Dims{shape[1] == 9000 ? 1 : 0});
+      HostArray out(DataType::kDouble, ReducedShape(shape, attrs.dims, false));
+      CHECK_JUST(Call("logsumexp.cpu.vector", {&x}, {&out}, &attrs));
+      EXPECT_EQ(out.At(first == 0 ? 0 : out.count() - 1), INFINITY) << shape.ToString();
+    }
+  }
+}
+
 TEST(Extremes, ValuesAndIndices) {
   Rng rng(8);
   for (int trial = 0; trial < 100; ++trial) {

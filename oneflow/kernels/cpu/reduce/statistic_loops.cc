@@ -328,7 +328,9 @@ bool IsFinite(T x) {
 
 inline void Join(LogSumExpState* to, double max, double sum) {
   if (sum == 0.0) { return; }  // nothing but -inf
-  if (to->empty != 0 || max == to->max) {
+  // An infinite sum stays so, and NaN too; times an exponential that is 0 it would not.
+  const bool special = !IsFinite(sum) || !IsFinite(to->sum);
+  if (to->empty != 0 || max == to->max || special) {
     to->sum += sum;
     to->max = max;
   } else if (max > to->max) {
