@@ -333,8 +333,9 @@ ONEFLOW_INLINE T Atan(T x) {
 template <typename T>
 ONEFLOW_INLINE T Atan2(T y, T x) {
   const T big = Abs(x) > Abs(y) ? Abs(x) : Abs(y);
-  // Scaled, so that no sum of the two overflows, and no quotient of them loses bits to underflow.
-  const T by = big > T(1) ? T(0x1p-30) : T(0x1p30);
+  // Scaled, so that no sum of the two overflows, and no quotient of them loses bits to underflow:
+  // down only where a number that this makes subnormal is nothing beside the other.
+  const T by = big > T(0x1p60) ? T(0x1p-30) : T(0x1p30);
   const bool infinite = big > Format<T>::kMax;
   const T up = infinite ? (Abs(y) > Format<T>::kMax ? T(1) : T(0)) : Abs(y) * by;
   const T right = infinite ? (Abs(x) > Format<T>::kMax ? T(1) : T(0)) : Abs(x) * by;

@@ -216,6 +216,9 @@ TEST(Functions, ErrorsOfTwoArguments) {
     EXPECT_LE(WorstOfTwo<double>(MathOp::kPow, &ExactPow, 0.9, 1.1, -6000.0, 6000.0), 1.5);
     EXPECT_LE(WorstOfTwo<float>(MathOp::kAtan2, &ExactAtan2, -5.0, 5.0, -5.0, 5.0), 2.5);
     EXPECT_LE(WorstOfTwo<double>(MathOp::kAtan2, &ExactAtan2, -5.0, 5.0, -5.0, 5.0), 2.5);
+    // A small angle of large numbers: the quotient is exact, however small the first is.
+    EXPECT_LE(WorstOfTwo<float>(MathOp::kAtan2, &ExactAtan2, 2e-37, 1e-35, 1.0, 9.0), 2.5);
+    EXPECT_LE(WorstOfTwo<double>(MathOp::kAtan2, &ExactAtan2, 2e-307, 1e-305, 1.0, 9.0), 2.5);
     EXPECT_EQ(WorstOfTwo<float>(MathOp::kFmod, &ExactFmod, -900.0, 900.0, -3.0, 3.0), 0.0);
     EXPECT_EQ(WorstOfTwo<double>(MathOp::kFmod, &ExactFmod, -900.0, 900.0, -3.0, 3.0), 0.0);
   }
