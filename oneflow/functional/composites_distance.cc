@@ -29,6 +29,14 @@ Maybe<void> CheckVectors(const char* op, const TensorPtr& x) {
   return Ok();
 }
 
+// float16 holds no square of what is below 2e-4 or above 256: its vectors are taken as float32.
+Maybe<TensorPtr> Widened(const TensorPtr& x) {
+  return x->dtype() == DataType::kFloat16 ? cast(x, DataType::kFloat) : Maybe<TensorPtr>(x);
+}
+Maybe<TensorPtr> Narrowed(const TensorPtr& x, DataType dtype) {
+  return x->dtype() == dtype ? Maybe<TensorPtr>(x) : cast(x, dtype);
+}
+
 Maybe<TensorPtr> SumOfSquares(const TensorPtr& x, int64_t dim, bool keepdim) {
   return sum(JUST(square(x)), Dims{dim}, keepdim);
 }
@@ -57,9 +65,13 @@ Maybe<TensorPtr> Length(const TensorPtr& x, double p, int64_t dim, bool keepdim)
 
 Maybe<TensorPtr> Distance(const char* op, const TensorPtr& x1, const TensorPtr& x2, double p,
                           double eps, bool keepdim) {
-  const TensorPtr difference = JUST(scalar_add(JUST(sub(x1, x2)), Scalar(eps)));
-  JUST(CheckVectors(op, difference));
-  return Length(difference, p, difference->ndim() - 1, keepdim);
+  const TensorPtr plain = JUST(sub(x1, x2));
+  JUST(CheckVectors(op, plain));
+  const bool half = plain->dtype() == DataType::kFloat16;
+  const TensorPtr wide = half ? JUST(sub(JUST(Widened(x1)), JUST(Widened(x2)))) : plain;
+  const TensorPtr length =
+      JUST(Length(JUST(scalar_add(wide, Scalar(eps))), p, plain->ndim() - 1, keepdim));
+  return Narrowed(length, plain->dtype());
 }
 
 Maybe<TensorPtr> Reduced(const char* op, const TensorPtr& losses, const std::string& reduction) {
@@ -74,17 +86,19 @@ Maybe<TensorPtr> Reduced(const char* op, const TensorPtr& losses, const std::str
 Maybe<TensorPtr> Normalize(const TensorPtr& input, double p, int64_t dim, double eps,
                            bool /*kernel*/) {
   JUST(CheckVectors("normalize", input));
-  if (p != 2.0) {
-    const TensorPtr length = JUST(Length(input, p, dim, /*keepdim=*/true));
-    return div(input, JUST(clamp_min(length, Scalar(eps))));
-  }
-  const TensorPtr squares = JUST(SumOfSquares(input, dim, /*keepdim=*/true));
-  return div(input, JUST(clamp_min(JUST(Root(squares)), Scalar(eps))));
+  const TensorPtr wide = JUST(Widened(input));
+  const TensorPtr length = JUST(Length(wide, p, dim, /*keepdim=*/true));
+  return Narrowed(JUST(div(wide, JUST(clamp_min(length, Scalar(eps))))), input->dtype());
 }
 
 Maybe<TensorPtr> CosineSimilarity(const TensorPtr& x, const TensorPtr& y, int64_t dim, double eps) {
   const TensorPtr product = JUST(mul(x, y));
   JUST(CheckVectors("cosine_similarity", product));
+  if (product->dtype() == DataType::kFloat16) {
+    const TensorPtr wide = JUST(CosineSimilarity(JUST(cast(x, DataType::kFloat)),
+                                                 JUST(cast(y, DataType::kFloat)), dim, eps));
+    return cast(wide, DataType::kFloat16);
+  }
   // The vectors are broadcast first: dim counts in the shape that both have then.
   const TensorPtr a = JUST(expand(JUST(cast(x, product->dtype())), product->shape()));
   const TensorPtr b = JUST(expand(JUST(cast(y, product->dtype())), product->shape()));

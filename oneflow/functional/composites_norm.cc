@@ -108,8 +108,12 @@ Maybe<TensorPtr> L2Normalize(const TensorPtr& input, int64_t axis, double epsilo
   JUST(CheckFloatingInput("l2_normalize", input));
   const auto dim = static_cast<int64_t>(JUST(WrapDim("l2_normalize", axis, input->ndim())));
   if (input->ndim() == 0) { return RuntimeError("[l2_normalize] expects vectors, got shape ()"); }
-  const TensorPtr squares = JUST(sum(JUST(mul(input, input)), Dims{dim}, true));
-  return div(input, JUST(sqrt(JUST(clamp_min(squares, Scalar(epsilon))))));
+  // float16 holds no square of what is below 2e-4 or above 256.
+  const bool half = input->dtype() == DataType::kFloat16;
+  const TensorPtr x = half ? JUST(cast(input, DataType::kFloat)) : input;
+  const TensorPtr squares = JUST(sum(JUST(mul(x, x)), Dims{dim}, true));
+  const TensorPtr y = JUST(div(x, JUST(sqrt(JUST(clamp_min(squares, Scalar(epsilon)))))));
+  return half ? cast(y, input->dtype()) : Maybe<TensorPtr>(y);
 }
 
 // ---- group norm ---------------------------------------------------------------------------------

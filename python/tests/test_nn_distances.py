@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support import must_fail, raises, same
+from tests.support import must_fail, raises, same, values
 
 import oneflow as flow
 from oneflow import nn
+from oneflow.nn import functional as F
 
 Array = np.ndarray[Any, Any]
 rng = np.random.default_rng(0)
@@ -87,3 +88,20 @@ def test_bad_input_is_a_clear_error() -> None:
         nn.CosineSimilarity()(x, flow.ones(2, 2))
     with raises(RuntimeError, "combined_margin_loss", "label"):
         nn.CombinedMarginLoss()(x, flow.tensor([0]))
+
+
+def test_float16_of_large_and_of_small_vectors() -> None:
+    """Their squares are out of float16's range; the results are not."""
+    for size in (1e-4, 400.0):
+        x = flow.tensor([[3 * size, 4 * size]], dtype=flow.float16)
+        zero = flow.zeros(1, 2, dtype=flow.float16)
+        for y in (F.normalize(x, dim=1), flow._C.l2_normalize(x, 1, 1e-12)):
+            assert y.dtype == flow.float16
+            same(y, [[0.6, 0.8]], 2e-3)
+        same(F.normalize(zero, dim=1), [[0.0, 0.0]])
+        alike = F.cosine_similarity(x, x, dim=1)
+        assert alike.dtype == flow.float16
+        same(alike, [1.0], 2e-3)
+        apart = F.pairwise_distance(x, zero)
+        assert apart.dtype == flow.float16
+        np.testing.assert_allclose(values(apart), [5 * size], rtol=1e-2)
