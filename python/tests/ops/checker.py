@@ -63,8 +63,13 @@ def run(row: Row, sample: Sample, call: Call, tensors: dict[str, Any] | None = N
 
 def expected(row: Row, sample: Sample) -> list[np.ndarray]:
     """What numpy says, computed in float64."""
+    return evaluated(row, sample, np.float64)
+
+
+def evaluated(row: Row, sample: Sample, kind: Any) -> list[np.ndarray]:
+    """What numpy says, with the floating operands as `kind`."""
     arrays = {name: v.array() for name, v in sample.operands.items()}
-    wide = {n: a.astype(np.float64) if a.dtype.kind == "f" else a for n, a in arrays.items()}
+    wide = {n: a.astype(kind) if a.dtype.kind == "f" else a for n, a in arrays.items()}
     given = sample.with_operands(wide)
     names = {**NAMES, **{p.name: given.get(p.name, p.default) for p in row.signature.params}}
     with np.errstate(all="ignore"), warnings.catch_warnings():

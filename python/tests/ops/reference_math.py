@@ -26,7 +26,10 @@ def _lgamma(x: float) -> float:
 
 
 def _erfinv(x: float) -> float:
-    """By bisection on erfc, which is exact where erf is near 1."""
+    """By bisection on erfc, which is exact where erf is near 1; near 0 by its series."""
+    if abs(x) < 1e-3:
+        z = math.pi * x * x / 4
+        return math.sqrt(math.pi) / 2 * x * (1 + z / 3 + 7 * z * z / 30)
     if not abs(x) < 1:
         return math.copysign(math.inf, x) if abs(x) == 1 else math.nan
     low, high = 0.0, 6.0
@@ -60,7 +63,7 @@ def _digamma(x: float) -> float:
     return _shifted(
         x,
         lambda t: -1 / t,
-        lambda t: math.log(t) - 1 / (2 * t) - 1 / (12 * t**2) + 1 / (120 * t**4),
+        lambda t: math.log(t) - 1 / (2 * t) - (1 / t) ** 2 / 12 + (1 / t) ** 4 / 120,
     )
 
 
