@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "oneflow/core/shape.h"
 #include "oneflow/functional/generated/functional_arithmetic.h"
@@ -18,8 +19,15 @@ namespace oneflow::functional::composites {
 
 namespace {
 
-// What a sum of squares is at least before its root is taken: at zero the root has no derivative.
-double TinySquare(DataType dtype) { return dtype == DataType::kFloat16 ? 6e-8 : 1e-37; }
+// What a sum of squares is at least before its root is taken, since at zero the root has no
+// derivative: the least number of the dtype.
+double TinySquare(DataType dtype) {
+  switch (dtype) {
+    case DataType::kDouble: return std::numeric_limits<double>::denorm_min();
+    case DataType::kFloat: return static_cast<double>(std::numeric_limits<float>::denorm_min());
+    default: return 1e-40;  // of bfloat16; float16 goes by float32
+  }
+}
 
 Maybe<void> CheckVectors(const char* op, const TensorPtr& x) {
   if (x->ndim() == 0 || !IsFloating(x->dtype())) {
@@ -102,7 +110,7 @@ Maybe<TensorPtr> CosineSimilarity(const TensorPtr& x, const TensorPtr& y, int64_
   // The vectors are broadcast first: dim counts in the shape that both have then.
   const TensorPtr a = JUST(expand(JUST(cast(x, product->dtype())), product->shape()));
   const TensorPtr b = JUST(expand(JUST(cast(y, product->dtype())), product->shape()));
-  const Scalar least(std::max(eps, TinySquare(product->dtype())));
+  const Scalar least(std::max(eps, 1e-37));
   const TensorPtr dot = JUST(sum(product, Dims{dim}));
   const TensorPtr one = JUST(clamp_min(JUST(Root(JUST(SumOfSquares(a, dim, false)))), least));
   const TensorPtr other = JUST(clamp_min(JUST(Root(JUST(SumOfSquares(b, dim, false)))), least));

@@ -105,3 +105,14 @@ def test_float16_of_large_and_of_small_vectors() -> None:
         apart = F.pairwise_distance(x, zero)
         assert apart.dtype == flow.float16
         np.testing.assert_allclose(values(apart), [5 * size], rtol=1e-2)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(flow.float64, 1e-30), (flow.float32, 1e-20)])
+def test_tiny_distances(dtype: Any, size: float) -> None:
+    """Not the root of some least square; and where there is no distance, no gradient."""
+    x = flow.tensor([[3 * size, 4 * size], [0.0, 0.0]], dtype=dtype, requires_grad=True)
+    apart = F.pairwise_distance(x, flow.zeros(2, 2, dtype=dtype), eps=0.0)
+    np.testing.assert_allclose(values(apart), [5 * size, 0.0], rtol=1e-3)
+    apart.sum().backward()
+    assert x.grad is not None
+    same(x.grad, [[0.6, 0.8], [0.0, 0.0]], 1e-3)
