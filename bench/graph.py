@@ -23,12 +23,20 @@ from bench.harness.plan import INFO, Plan, Program, Row, Versus
 AGAINST_PYTORCH = 2.0
 AGAINST_EAGER = 1.2
 ONE_OP_AT_MOST = 5e-6
+COMPILING_AT_MOST = 5.0
 
 STEPS = [
     Row("perceptron", "a training step of a perceptron 64-128-128-10, SGD"),
     Row("convolutions", "a training step of the digits example's network, AdamW"),
 ]
-OWN = [Row("one_op", "a graph of one op on one element", at_most=ONE_OP_AT_MOST)]
+OWN = [
+    Row("one_op", "a graph of one op on one element", at_most=ONE_OP_AT_MOST),
+    Row(
+        "compile_resnet50",
+        "tracing and compiling ResNet-50's step, batch 2, SGD",
+        at_most=COMPILING_AT_MOST,
+    ),
+]
 
 
 def make_plan(path: Path, args: argparse.Namespace) -> Plan:

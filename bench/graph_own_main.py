@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
-from bench.harness.process import measure_statement
+from bench.harness.process import Reporter, measure_statement
 from bench.library import start
+from bench.models.cases import Case
+from bench.models.task import Task
+
+RESNET = Case("resnet50", 2)
+# How far the first loss of the graph may be from the eager one.
+TOLERANCE = 1e-4
 
 
-def main() -> None:
-    """Times a graph of one op, and how long ResNet-50's step takes to become a graph."""
-    library, reporter, _ = start("Times graphs by themselves.")
+def time_one_op(library: Any, reporter: Reporter) -> None:
+    """A call of a graph of one op."""
 
     class Square(library.nn.Graph):  # type: ignore[name-defined]
         """One op."""
@@ -23,6 +29,30 @@ def main() -> None:
     names = {"graph": graph, "x": x}
     timing = measure_statement("graph(x)", names, finish="graph(x).numpy()")
     reporter.report("one_op", timing, check={"value": graph(x).tolist()})
+
+
+def time_compiling(library: Any, reporter: Reporter) -> None:
+    """From the call to what can be run: `build`, passes, kernels and primitives, memory.
+
+    Raises:
+        ValueError: the graph's first loss is not the eager one.
+    """
+    task = Task(library, RESNET, "graph")
+    eager = float(task.loss(*task.inputs).item())
+    begin = time.perf_counter()
+    task.graph.build_graph(*task.inputs)
+    seconds = time.perf_counter() - begin
+    loss = task.step()
+    if not abs(loss - eager) <= TOLERANCE * abs(eager):
+        raise ValueError(f"[compile] expects the eager loss {eager}, got {loss} of the graph")
+    reporter.report("compile_resnet50", [seconds], check={"loss": loss})
+
+
+def main() -> None:
+    """Times a graph of one op, and how long ResNet-50's step takes to become a graph."""
+    library, reporter, _ = start("Times graphs by themselves.")
+    time_one_op(library, reporter)
+    time_compiling(library, reporter)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ class Task:
         library, case, setting: what it is made of.
         model, optimizer: the optimizer is None for inference.
         inputs: tensors of one batch.
+        graph: the nn.Graph, with the setting of that name.
 
     Thread safety: none.
     """
@@ -104,7 +105,7 @@ class Task:
 
     def _make_step(self) -> Callable[[], float]:
         if self.setting == "graph":
-            graph = self._graph = _graph(self)
+            graph = self.graph = _graph(self)
             inputs = (
                 self.inputs if self.case.trains else self.inputs[: 1 + (self.case.sequence > 0)]
             )
@@ -136,7 +137,7 @@ class Task:
 
     def graph_text(self) -> str:
         """The ops of the graph as it was traced, before passes; after its first step."""
-        return str(self._graph._graph_proto)
+        return str(self.graph._graph_proto)
 
     def moments(self) -> dict[str, Any]:
         """The optimizer's running mean of each parameter's gradients, as NumPy arrays.
