@@ -319,6 +319,54 @@ TEST(BlockedPool, AgreesWithReference) {
   }
 }
 
+// Windows of two by two side by side, in images of every width; ties, NaN and infinities among them.
+TEST(Pool, SideBySidePairsAgreeWithReference) {
+  Rng rng(25);
+  int served = 0;
+  for (int trial = 0; trial < 120; ++trial) {
+    Case c;
+    c.image = {Pick(&rng, 0, 3), Pick(&rng, 1, 4), Pick(&rng, 2, 9), Pick(&rng, 2, 40)};
+    c.pooled = {c.image[0], c.image[1], c.image[2] / 2, c.image[3] / 2};
+    c.attrs.kernel = c.attrs.stride = SpatialList(Dims{2, 2});
+    c.attrs.padding = SpatialList(Dims{0, 0});
+    c.attrs.dilation = SpatialList(Dims{1, 1});
+    HostArray image(DataType::kFloat, c.image);
+    image.Fill(&rng, OneIn(&rng, 2));
+    // Few values, so that many are equal.
+    const bool coarse = OneIn(&rng, 2);
+    for (int64_t i = 0; coarse && i < image.count(); ++i) {
+      image.Set(i, static_cast<double>(Pick(&rng, -1, 1)));
+    }
+    HostArray want(DataType::kFloat, c.pooled);
+    HostArray want_indices(DataType::kInt64, c.pooled);
+    CHECK_JUST(Call("max_pool.cpu.reference", {&image}, {&want, &want_indices}, &c.attrs));
+    for (const Config& config : AllConfigs()) {
+      const ScopedIsa isa(config.isa);
+      HostArray got(DataType::kFloat, c.pooled);
+      HostArray got_indices(DataType::kInt64, c.pooled);
+      ASSERT_EQ(Refusal("max_pool.cpu.pairs", {&image}, {&got, &got_indices}, &c.attrs), nullptr);
+      CHECK_JUST(
+          Call("max_pool.cpu.pairs", {&image}, {&got, &got_indices}, &c.attrs, config.threads));
+      ASSERT_EQ(Difference(got, want, 0.0), "") << IsaName(config.isa) << c.image.ToString();
+      ASSERT_EQ(Difference(got_indices, want_indices, 0.0), "") << c.image.ToString();
+      ASSERT_TRUE(got.GuardsIntact() && got_indices.GuardsIntact());
+      ++served;
+    }
+  }
+  EXPECT_GT(served, 100);
+  // Others are not its business.
+  Case c;
+  c.image = {1, 1, 5, 5};
+  c.pooled = {1, 1, 3, 3};  // ceil_mode: a window reaches outside
+  c.attrs.kernel = c.attrs.stride = SpatialList(Dims{2, 2});
+  c.attrs.padding = SpatialList(Dims{0, 0});
+  c.attrs.dilation = SpatialList(Dims{1, 1});
+  HostArray image(DataType::kFloat, c.image);
+  HostArray out(DataType::kFloat, c.pooled);
+  HostArray where(DataType::kInt64, c.pooled);
+  EXPECT_NE(Refusal("max_pool.cpu.pairs", {&image}, {&out, &where}, &c.attrs), nullptr);
+}
+
 // The comparison sees one index that is off by one.
 TEST(Pool, PlantedFaultIsSeen) {
   Rng rng(24);
