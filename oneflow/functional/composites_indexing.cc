@@ -13,6 +13,10 @@ namespace oneflow::functional {
 
 Maybe<int64_t> ReadInt(const TensorPtr& tensor) {
   CHECK_OR_RETURN(tensor->dtype() == DataType::kInt64 && tensor->Count() == 1);
+  if (const ErrorPtr why = tensor->storage()->traced() ? tensor->storage()->poison() : nullptr) {
+    return RuntimeError("{}; the shape of the result depends on data, a graph's may not",
+                        why->message());
+  }
   JUST(Vm::Get()->SyncRead(tensor->storage()));
   int64_t value = 0;
   std::memcpy(&value, tensor->data(), sizeof(value));

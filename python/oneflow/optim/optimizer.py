@@ -14,6 +14,7 @@ from oneflow.autograd.autograd_mode import enable_grad, no_grad
 from oneflow.framework.creation import zeros_like
 
 Tensor = _oneflow_internal.Tensor
+graph_being_built: Callable[[], str | None] = _oneflow_internal.graph.tracing
 
 # What checkpoints of PyTorch call a tensor of state.
 _KNOWN_AS = {
@@ -315,9 +316,16 @@ class Optimizer:
 
         Raises:
             NotImplementedError: the subclass does not say how.
+            RuntimeError: an nn.Graph is being built; `add_optimizer` gives it the step.
         """
         if type(self)._update is Optimizer._update:
             raise NotImplementedError(f"[Optimizer] {self._name} does not define step()")
+        graph = graph_being_built()
+        if graph is not None:
+            raise RuntimeError(
+                f"[{self._name}] expects no step() in the build of graph {graph!r}, where it would "
+                "be made once, with today's numbers; give the optimizer to add_optimizer"
+            )
         loss = self._evaluate(closure)
         with no_grad():
             made: list[tuple[Any, str]] = []

@@ -483,6 +483,14 @@ def test_settings_that_mean_nothing() -> None:
     config.allow_fuse_cast_scale(True)
     config.set_outputs_buffer_size(5)
     config.enable_straighten_algorithm("SpeedFirst")
+    config.enable_choose_best_memory_allocation(True)
+    config.enable_auto_memory("SlightMemoryDown")
+    with raises(ValueError, "enable_auto_memory", "AdaptiveMemory", "'Sideways'"):
+        config.enable_auto_memory("Sideways")
+    with raises(ValueError, "enable_zero", "stage 1, 2 or 3", "4"):
+        config.enable_zero(True, stage=4)
+    with raises(ValueError, "enable_zero", "shard_min_size above 0", "0"):
+        config.enable_zero(True, shard_min_size=0)
     with raises(ValueError, "enable_straighten_algorithm", "MemoryFirst", "'Sideways'"):
         config.enable_straighten_algorithm("Sideways")
     with raises(RuntimeError, "enable_zero"):
@@ -491,6 +499,59 @@ def test_settings_that_mean_nothing() -> None:
         config.enable_amp(True, dtype=flow.float32)
     with raises(ValueError, "set_gradient_accumulation_steps", "at least 1", "0"):
         config.set_gradient_accumulation_steps(0)
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("enable_xla_jit", "own kernels"),
+        ("enable_tensorrt", "own kernels"),
+        ("enable_openvino", "own kernels"),
+        ("enable_auto_parallel_mainstem_algo", "enable_auto_parallel_trunk_algo"),
+        ("enable_auto_parallel_prune_parallel_cast_ops", "in any case"),
+        ("set_auto_parallel_transfer_cost", "set_auto_parallel_wait_time"),
+        ("set_zero_redundancy_optimizer_min_size_after_split", "shard_min_size"),
+    ],
+)
+def test_settings_of_old_say_what_to_do(name: str, says: str) -> None:
+    config = FunctionGraph(lambda x: x).config
+    with raises(AttributeError, name, "is no more", says):
+        getattr(config, name)(True)
+
+
+def test_settings_that_there_are_not() -> None:
+    config = FunctionGraph(lambda x: x).config
+    with raises(AttributeError, "no setting", "'enable_ammp'"):
+        config.enable_ammp(True)
+    assert not hasattr(config, "enable_ammp")
+    with raises(AttributeError, "a call, enable_amp(...)", "assignment"):
+        config.enable_amp = True
+    assert not config.steps - 1 and "enable_amp" not in config.proto
+
+
+@pytest.mark.parametrize(
+    "setting, value",
+    [
+        ("enable_zero", True),
+        ("enable_auto_parallel", True),
+        ("enable_auto_parallel_ignore_user_sbp_config", True),
+        ("set_auto_parallel_computation_cost_ratio", 0.05),
+        ("set_auto_parallel_wait_time", 1.65e4),
+        ("enable_auto_parallel_trunk_algo", True),
+        ("enable_auto_parallel_sbp_collector", True),
+        ("enable_auto_memory", "AdaptiveMemory"),
+    ],
+)
+def test_settings_for_several_ranks(
+    setting: str, value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = FunctionGraph(lambda x: x).config
+    getattr(config, setting)(value)
+    monkeypatch.setattr(flow.framework.global_tensor, "world_size", lambda: 2)
+    with raises(NotImplementedError, setting, "single rank", "2"):
+        getattr(config, setting)(value)
+    off = "Disable" if isinstance(value, str) else type(value)(0)
+    getattr(config, setting)(off)
 
 
 def test_a_scaler_of_losses() -> None:

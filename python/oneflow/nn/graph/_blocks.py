@@ -17,6 +17,9 @@ from oneflow.nn.modules.module import Module
 _lock = threading.Lock()
 _recomputed: dict[int, int] = {}
 _thread = threading.local()
+# Who is told of the modules that a thread calls; and how they are called where nobody is.
+_notes: dict[int, Callable[[Module], None]] = {}
+_usual_call = Module.__call__
 
 
 class Blocks:
@@ -38,6 +41,7 @@ class Blocks:
         self.modules: dict[str, Module] = {}
         self.tracer = 0  # the thread that traces the graph now
         self._proxies: dict[tuple[str, int], Any] = {}
+        self._called: dict[int, Module] = {}  # in `build`, without being the graph's
         self._seen = -1
         self._mode: tuple[Any, ...] = ()
 
@@ -88,6 +92,7 @@ class Blocks:
         if anew or self._seen != Module._changes:
             seen = Module._changes
             modes = tuple([module.training for _, module in self.named_modules()])
+            modes += tuple([module.training for module in self._called.values()])
             parameters = tuple([(id(p), p.requires_grad) for _, p in self.named_parameters()])
             self._mode, self._seen = (modes, parameters), seen
         return self._mode
@@ -105,9 +110,16 @@ class Blocks:
             for block, module in self.blocks()
             if getattr(block, "activation_checkpointing", None)
         ]
+        own = {id(module) for _, module in self.named_modules()}
+
+        def note(module: Module) -> None:
+            if id(module) not in own and id(module) not in self._called:
+                self._called[id(module)] = module
+                self._seen = -1
+
         self.tracer = threading.get_ident()
         try:
-            with recomputing(chosen):
+            with recomputing(chosen), calls_noted(note):
                 yield
         finally:
             self.tracer = 0
@@ -136,6 +148,49 @@ class Blocks:
             for module, name, buffer in before:
                 if name in module._buffers and module._buffers[name] is not buffer:
                     module._buffers[name] = buffer
+
+
+@contextlib.contextmanager
+def calls_noted(note: Callable[[Module], None]) -> Iterator[None]:
+    """Inside, `note` gets each module that this thread calls.
+
+    A graph's modules are its attributes; `build` may call others, whose mode it depends on as well.
+    `Module.__call__` is another one meanwhile, so that it costs nothing where nobody traces.
+
+    Example:
+        >>> import oneflow as flow
+        >>> from oneflow.nn.graph._blocks import calls_noted
+        >>> with calls_noted(print):
+        ...     _ = flow.nn.ReLU()(flow.ones(1))
+        ReLU()
+    """
+    thread = threading.get_ident()
+    with _lock:
+        before = _notes.get(thread)
+        if not _notes:
+            _set_call(_noting_call)
+        _notes[thread] = note
+    try:
+        yield
+    finally:
+        with _lock:
+            if before is None:
+                del _notes[thread]
+            else:
+                _notes[thread] = before
+            if not _notes:
+                _set_call(_usual_call)
+
+
+def _set_call(call: Callable[..., Any]) -> None:
+    Module.__call__ = call  # type: ignore[method-assign]
+
+
+def _noting_call(self: Module, *args: Any, **kwargs: Any) -> Any:
+    note = _notes.get(threading.get_ident())
+    if note is not None:
+        note(self)
+    return _usual_call(self, *args, **kwargs)
 
 
 @contextlib.contextmanager

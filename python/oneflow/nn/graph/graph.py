@@ -204,6 +204,8 @@ class Graph:
                 self._name, self.build, self._blocks, self.config, self._opts, self._say
             )
             made = tracer.trace(structure, leaves)
+            # Modules that `build` met now belong to the key of every form from here on.
+            key = (*key[:2], self._blocks.mode(), *key[3:])
             self._graphs[key] = self._latest = made
         if self._debug_level >= 2:
             self._say(2, made.handle.describe_trace())

@@ -8,6 +8,17 @@ from oneflow.framework import global_tensor
 
 _FLOATS = ("float16", "bfloat16")
 
+# Settings of OneFlow before 1.0 which have other names there, or are gone.
+_OLD = {
+    "enable_auto_parallel_mainstem_algo": "call enable_auto_parallel_trunk_algo",
+    "enable_auto_parallel_prune_parallel_cast_ops": "it is done in any case",
+    "set_auto_parallel_transfer_cost": "call set_auto_parallel_wait_time",
+    "set_zero_redundancy_optimizer_min_size_after_split": "call enable_zero(shard_min_size=...)",
+    "enable_xla_jit": "graphs are run by the project's own kernels alone",
+    "enable_tensorrt": "graphs are run by the project's own kernels alone",
+    "enable_openvino": "graphs are run by the project's own kernels alone",
+}
+
 
 def _check_bool(caller: str, value: Any) -> bool:
     if not isinstance(value, (bool, int)):
@@ -136,6 +147,13 @@ class GraphConfig:
             )
         self._set("straighten_algorithm", mode)
 
+    def enable_choose_best_memory_allocation(self, mode: bool = True) -> None:
+        """Accepted, without effect: there is one way of placing values, best fit over lifetimes."""
+        self._set(
+            "enable_choose_best_memory_allocation",
+            _check_bool("enable_choose_best_memory_allocation", mode),
+        )
+
     def set_outputs_buffer_size(self, value: int = 2) -> None:
         """Accepted, without effect: the outputs of each run are tensors of their own.
 
@@ -177,8 +195,15 @@ class GraphConfig:
         """With one rank nothing is left to divide, and it is accepted.
 
         Raises:
+            ValueError: `stage` is none of 1, 2 and 3, or `shard_min_size` is not above 0.
             NotImplementedError: there are several ranks.
         """
+        if stage not in (1, 2, 3):
+            raise ValueError(f"[GraphConfig.enable_zero] expects stage 1, 2 or 3, got {stage!r}")
+        if not shard_min_size > 0:
+            raise ValueError(
+                f"[GraphConfig.enable_zero] expects shard_min_size above 0, got {shard_min_size!r}"
+            )
         self._for_ranks("enable_zero", _check_bool("enable_zero", mode))
         self._set("zero_options", (stage, shard_min_size, shard_restore_level))
 
@@ -227,6 +252,35 @@ class GraphConfig:
             "enable_auto_parallel_sbp_collector",
             _check_bool("enable_auto_parallel_sbp_collector", mode),
         )
+
+    def enable_auto_memory(self, mode: str = "AdaptiveMemory") -> None:
+        """As `enable_auto_parallel`.
+
+        Raises:
+            ValueError: no mode of OneFlow's.
+            NotImplementedError: there are several ranks, and the mode is not "Disable".
+        """
+        modes = ("Disable", "SlightMemoryDown", "ModerateMemoryDown", "HeavyMemoryDown")
+        modes += ("AdaptiveMemory",)
+        if mode not in modes:
+            raise ValueError(
+                f"[GraphConfig.enable_auto_memory] expects one of {', '.join(modes)}, got {mode!r}"
+            )
+        self._for_ranks("enable_auto_memory", None if mode == "Disable" else mode)
+
+    # What there is not.
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OLD:
+            raise AttributeError(f"[GraphConfig] {name} is no more: {_OLD[name]}")
+        raise AttributeError(f"[GraphConfig] there is no setting {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _OLD or callable(getattr(type(self), name, None)):
+            raise AttributeError(
+                f"[GraphConfig] expects a call, {name}(...), got an assignment to it"
+            )
+        object.__setattr__(self, name, value)
 
     # What the graph reads.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,10 +51,12 @@ def flatten(value: Any, leaves: list[Any], what: str) -> Any:
         return (kind, tuple([flatten(item, leaves, what) for item in value]))
     if isinstance(value, dict):
         items = tuple([flatten(item, leaves, what) for item in value.values()])
-        return (kind, tuple(value), items)
+        made = (kind, value.default_factory) if isinstance(value, defaultdict) else kind
+        return (made, tuple(value), items)
+    hint = "; make a tensor of it (from_numpy, tensor)" if hasattr(value, "__array__") else ""
     raise TypeError(
         f"[nn.Graph] expects tensors, numbers, strings, None, and lists, tuples and dicts of such "
-        f"as {what}, got {kind.__name__}"
+        f"as {what}, got {kind.__name__}{hint}"
     )
 
 
@@ -91,8 +94,14 @@ def _read(kind: type, written: Any) -> Any:
     return float.fromhex(written) if kind is float else written
 
 
-def _dict_of(kind: type, items: dict[Any, Any]) -> Any:
-    """A dict of a class of its own; those made by dataclasses take their items by name."""
+def _dict_of(kind: Any, items: dict[Any, Any]) -> Any:
+    """A dict of a class of its own; those made by dataclasses take their items by name.
+
+    Args:
+        kind: the class, or (the class of a defaultdict, what makes its new items)
+    """
+    if isinstance(kind, tuple):
+        return kind[0](kind[1], items)
     if hasattr(kind, "__dataclass_fields__"):
         made = kind(**items)
         for name, value in items.items():
@@ -217,5 +226,7 @@ class ArgsTree:
             return items if type(value) is list else type(value)(items)
         if isinstance(value, dict):
             made = {k: self._mapped(v, path, str(k), function) for k, v in value.items()}
+            if isinstance(value, defaultdict):
+                return _dict_of((type(value), value.default_factory), made)
             return made if type(value) is dict else _dict_of(type(value), made)
         return function(NamedArg(prefix, name, value) if self._named else value)

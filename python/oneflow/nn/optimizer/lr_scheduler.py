@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from oneflow.optim.optimizer import Optimizer
+from oneflow.optim.optimizer import Optimizer, graph_being_built
 
 
 def check_optimizer(caller: str, optimizer: Any) -> None:
@@ -109,7 +109,17 @@ class LRScheduler:
         return self._last_lr
 
     def step(self) -> None:
-        """Goes one step on: sets the learning rate of each group."""
+        """Goes one step on: sets the learning rate of each group.
+
+        Raises:
+            RuntimeError: an nn.Graph is being built, which steps by itself what it was given.
+        """
+        graph = graph_being_built()
+        if graph is not None:
+            raise RuntimeError(
+                f"[{type(self).__name__}] expects no step() in the build of graph {graph!r}, where "
+                "it would be made once; give the scheduler to add_optimizer as lr_sch"
+            )
         self.last_step += 1
         self.update_lrs([self.get_lr(base_lr, self.last_step) for base_lr in self.base_lrs])
 
