@@ -5,6 +5,10 @@ default, and while another process has the core, each region then costs a schedu
 bounded spin costs nothing on an idle machine and is hundreds of times faster on a busy one (the
 figures are in docs/decisions/0002-inline-or-queued.md). libgomp reads the setting once, when it is
 loaded; whoever has chosen a policy keeps it.
+
+The policy is "active": without it libgomp polls a hundred times only, which is less than the time
+between two regions, once it counts more threads than cores. It counts the workers of every thread
+that ever opened a region, asleep or not. With it the bound of SPINCOUNT holds in either case.
 """
 
 from __future__ import annotations
@@ -13,8 +17,7 @@ import importlib
 import os
 from types import ModuleType
 
-_NAME = "GOMP_SPINCOUNT"
-_SPINS = "1000"
+_SETTINGS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "active"}
 
 
 def load() -> ModuleType:
@@ -23,9 +26,9 @@ def load() -> ModuleType:
     Raises:
         ValueError: an environment variable has a value that must not be ignored.
     """
-    chosen = _NAME in os.environ or "OMP_WAIT_POLICY" in os.environ
+    chosen = any(name in os.environ for name in _SETTINGS)
     if not chosen:
-        os.environ[_NAME] = _SPINS
+        os.environ.update(_SETTINGS)
     try:
         return importlib.import_module("oneflow._oneflow_internal")
     except ImportError as error:
@@ -34,4 +37,5 @@ def load() -> ModuleType:
         raise
     finally:
         if not chosen:
-            del os.environ[_NAME]
+            for name in _SETTINGS:
+                del os.environ[name]

@@ -73,11 +73,11 @@ FORKS = """
 """
 
 
-def run(program: str, seconds: float) -> subprocess.CompletedProcess[str]:
+def run(program: str, seconds: float, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
         capture_output=True, text=True, timeout=seconds,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environ},
     )  # fmt: skip
 
 
@@ -85,6 +85,30 @@ def run(program: str, seconds: float) -> subprocess.CompletedProcess[str]:
 def test_forking_while_threads_work_on_visible_memory(attempt: int) -> None:
     done = run(textwrap.dedent(BUSY) + textwrap.dedent(FORKS), 60)
     assert (done.returncode, done.stdout.strip()) == (0, "forked"), (attempt, done.stderr)
+
+
+SETTINGS = """
+    import os
+    import oneflow
+    print([os.environ.get(name) for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")])
+"""
+
+
+def displayed(**environ: str) -> tuple[str, str]:
+    """What libgomp says that it was told, and what the environment is after the import."""
+    done = run(SETTINGS, 60, OMP_DISPLAY_ENV="verbose", **environ)
+    assert done.returncode == 0, done.stderr
+    return done.stderr, done.stdout.strip()
+
+
+def test_how_long_threads_of_a_region_poll() -> None:
+    told, left = displayed()
+    assert "GOMP_SPINCOUNT = '1000'" in told and "OMP_WAIT_POLICY = 'ACTIVE'" in told
+    assert left == "[None, None]"
+    for name, value in (("GOMP_SPINCOUNT", "77"), ("OMP_WAIT_POLICY", "PASSIVE")):
+        told, left = displayed(**{name: value})
+        assert f"{name} = '{value}'" in told and "ACTIVE'" not in told, told
+        assert value in left
 
 
 MODES = ("auto", "queued", "inline", "random")
