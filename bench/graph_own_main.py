@@ -18,7 +18,7 @@ TOLERANCE = 1e-4
 def time_one_op(library: Any, reporter: Reporter) -> None:
     """A call of a graph of one op."""
 
-    class Square(library.nn.Graph):  # type: ignore[name-defined]
+    class Square(library.nn.Graph):
         """One op."""
 
         def build(self, x: Any) -> Any:

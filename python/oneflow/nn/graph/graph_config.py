@@ -260,8 +260,8 @@ class GraphConfig:
             ValueError: no mode of OneFlow's.
             NotImplementedError: there are several ranks, and the mode is not "Disable".
         """
-        modes = ("Disable", "SlightMemoryDown", "ModerateMemoryDown", "HeavyMemoryDown")
-        modes += ("AdaptiveMemory",)
+        modes = ("Disable", "SlightMemoryDown", "ModerateMemoryDown", "HeavyMemoryDown",
+                 "AdaptiveMemory")  # fmt: skip
         if mode not in modes:
             raise ValueError(
                 f"[GraphConfig.enable_auto_memory] expects one of {', '.join(modes)}, got {mode!r}"
