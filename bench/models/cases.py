@@ -2,13 +2,13 @@
 
 A case has a short text, which travels on command lines and names its metric:
 
-    resnet50:b16:fp32:train      bert-base:b8:s128:bf16:train
+    resnet50:b16:fp32:train      bert-base:b8:s128:bf16:train      bert-base:b8:s128:l2:fp32:train
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench.models import bert, resnet
@@ -25,9 +25,10 @@ MODELS = (*RESNETS, *BERTS)
 # Batch and sequence where none is given.
 USUAL = {"bert-base": (8, 128), "bert-large": (1, 512), "bert-tiny": (2, 16), "resnet-tiny": (4, 0)}
 BATCHES = (16, 8, 4, 2, 1)
+DEEPEST = 200
 _TEXT = re.compile(
     r"(?P<model>[a-z0-9-]+):b(?P<batch>\d{1,4})(?::s(?P<sequence>\d{1,4}))?"
-    r":(?P<dtype>\w+):(?P<phase>\w+)"
+    r"(?::l(?P<depth>\d{1,3}))?:(?P<dtype>\w+):(?P<phase>\w+)"
 )
 
 
@@ -41,6 +42,8 @@ class Case:
         sequence: words of a sample; 0 for pictures.
         dtype: `fp32`, or `bf16` for autocast to bfloat16.
         phase: `train` for a whole step, `inference` for a forward without gradients.
+        depth: layers of a model for text, blocks of the third stage of one for pictures; 0 for the
+            model's own.
 
     Raises:
         ValueError: a field is none of these, or the sequence does not fit the model.
@@ -55,6 +58,7 @@ class Case:
     sequence: int = 0
     dtype: str = "fp32"
     phase: str = "train"
+    depth: int = 0
 
     def __post_init__(self) -> None:
         if self.model not in MODELS or self.dtype not in DTYPES or self.phase not in PHASES:
@@ -70,15 +74,33 @@ class Case:
                 f"{f'1 to {longest}' if longest else 0} for {self.model}, got {self.batch} and "
                 f"{self.sequence}"
             )
+        if not 0 <= self.depth <= DEEPEST:
+            raise ValueError(f"[case] expects a depth of 1 to {DEEPEST}, got {self.depth}")
 
     def __str__(self) -> str:
         words = f":s{self.sequence}" if self.sequence else ""
+        words += f":l{self.depth}" if self.depth else ""
         return f"{self.model}:b{self.batch}{words}:{self.dtype}:{self.phase}"
 
     @property
     def trains(self) -> bool:
         """Whether a step updates the weights."""
         return self.phase == "train"
+
+    def pictures(self) -> resnet.Config:
+        """The shape of a model for pictures.
+
+        >>> Case("resnet50", 1, depth=23).pictures().layers
+        (3, 4, 23, 3)
+        """
+        config = RESNETS[self.model]
+        first, second, third, last = config.layers
+        return replace(config, layers=(first, second, self.depth or third, last))
+
+    def text(self) -> bert.Config:
+        """The shape of a model for text."""
+        config = BERTS[self.model]
+        return replace(config, layers=self.depth or config.layers)
 
     def title(self) -> str:
         """For people.
@@ -92,6 +114,7 @@ class Case:
             "bert-large": "BERT-large",
         }.get(self.model, self.model)
         words = f" x {self.sequence}" if self.sequence else ""
+        words += f", depth {self.depth}" if self.depth else ""
         phase = "" if self.trains else ", inference"
         return f"{name}, batch {self.batch}{words}, {self.dtype}{phase}"
 
@@ -105,10 +128,11 @@ class Case:
         sizes = f"mb{self.batch}_gb{self.batch}" if self.model in RESNETS else ""
         if self.model in RESNETS:
             kind = "ResNet50" if self.model == "resnet50" else "ResNetTiny"
+            kind += f"_l{self.depth}" if self.depth else ""
             which = "" if mode == "graph" else f"_{mode}"
             phase = "" if self.trains else "_inference"
             return f"{kind}{which}{phase}_DCcpu_{dtype}_{sizes}_acc1_1n1g"
-        config = BERTS[self.model]
+        config = self.text()
         kind = self.model.replace("-", "_") + ("_pretrain" if self.trains else "_inference")
         return (
             f"{kind}_{mode}_nl{config.layers}_nah{config.heads}_hs{config.width}_{dtype}_acfalse_"
@@ -132,6 +156,7 @@ def parse(text: str) -> Case:
         int(fields["sequence"] or 0),
         fields["dtype"],
         fields["phase"],
+        int(fields["depth"] or 0),
     )
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bench.models import resnet
-from bench.models.cases import BERTS, RESNETS, Case
+from bench.models.cases import RESNETS, Case
 
 BYTES = {"fp32": 4, "bf16": 2}
 
@@ -62,7 +62,7 @@ def convolutions(
 
 def _convolutions(case: Case) -> list[str]:
     counts: dict[tuple[int, int, int, int, int], int] = {}
-    for shape in convolutions(RESNETS[case.model]):
+    for shape in convolutions(case.pictures()):
         counts[shape] = counts.get(shape, 0) + 1
     lines = []
     for number, (shape, count) in enumerate(counts.items()):
@@ -84,10 +84,10 @@ def _products(case: Case) -> dict[tuple[int, int, int, int], int]:
                 found[back] = found.get(back, 0) + count
 
     if case.model in RESNETS:
-        config = RESNETS[case.model]
+        config = case.pictures()
         product(1, case.batch, config.width * 8 * config.expansion, config.classes, 1)
         return found
-    c = BERTS[case.model]
+    c = case.text()
     rows, pairs = case.batch * case.sequence, case.batch * c.heads
     product(1, rows, c.width, c.width, 4 * c.layers + 1)
     product(1, rows, c.width, 4 * c.width, c.layers)
@@ -107,7 +107,7 @@ def traffic(case: Case) -> int:
 
 def _pictures(case: Case) -> int:
     """Batch norms with their relu and addition, the pooling at the entry, and SGD with momentum."""
-    config, width = RESNETS[case.model], BYTES[case.dtype]
+    config, width = case.pictures(), BYTES[case.dtype]
     each = [
         case.batch * outputs * (size // stride) ** 2
         for _, outputs, size, _, stride in convolutions(config)
@@ -125,7 +125,7 @@ def _pictures(case: Case) -> int:
 
 def _past(case: Case) -> int:
     """Elements of the results of all blocks of a network for pictures."""
-    config = RESNETS[case.model]
+    config = case.pictures()
     size = config.size if config.small else config.size // 4
     total = 0
     for stage, count in enumerate(config.layers):
@@ -139,7 +139,7 @@ def _text(case: Case) -> int:
 
     Attention needs nothing: its scores need not leave the caches.
     """
-    c, width = BERTS[case.model], BYTES[case.dtype]
+    c, width = case.text(), BYTES[case.dtype]
     one = case.batch * case.sequence * c.width
     scores = case.batch * case.sequence * c.words
     # Read the result and what goes past, write the sum's norm; a gelu of 4 widths.
@@ -158,12 +158,12 @@ def weights(case: Case) -> int:
     (25557032, 110106428)
     """
     if case.model in RESNETS:
-        config = RESNETS[case.model]
+        config = case.pictures()
         total = config.classes * (config.width * 8 * config.expansion + 1)
         for inputs, outputs, _, kernel, _ in convolutions(config):
             total += outputs * (inputs * kernel * kernel + 2)
         return total
-    c = BERTS[case.model]
+    c = case.text()
     layer = 12 * c.width**2 + 13 * c.width
     embeddings = (c.words + c.places + 2 + 2) * c.width
     heads = 2 * (c.width + 1) * c.width + 2 * c.width + c.words + 2 * (c.width + 1)

@@ -23,7 +23,7 @@ def render(result: Mapping[str, Any], style: str = "terminal") -> str:
     """
     rows, modes, references = result["rows"], result["modes"], result["references"]
     tables = [_speeds(rows, modes, references), _limits(rows, modes, references)]
-    draw = _markdown if style == "markdown" else _terminal
+    draw = markdown if style == "markdown" else terminal
     bullet = "* " if style == "markdown" else ""
     parts = ["\n".join(draw(table)) for table in tables]
     return "\n\n".join([*parts, "\n".join(bullet + note for note in notes(result))]) + "\n"
@@ -138,7 +138,8 @@ def _ratios(result: Mapping[str, Any]) -> list[Json]:
     ]
 
 
-def _terminal(table: Sequence[Sequence[str]]) -> list[str]:
+def terminal(table: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with columns; the first is the head."""
     widths = [max(len(line[i]) for line in table) for i in range(len(table[0]))]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table
@@ -147,7 +148,8 @@ def _terminal(table: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def _markdown(table: Sequence[Sequence[str]]) -> list[str]:
+def markdown(table: Sequence[Sequence[str]]) -> list[str]:
+    """The same as a table of Markdown."""
     lines = ["| " + " | ".join(line) + " |" for line in table]
     lines.insert(1, "|" + " --- |" * len(table[0]))
     return lines

@@ -3,7 +3,9 @@
 
 For each case, in the round's order: the model is made, steps warm up, and steps are timed one by
 one. A step holds all that a program does with a batch, reading the loss included. The check is the
-loss of the first step; with dropout it depends on random numbers a little.
+loss of the first two steps, of which the second one shows what the first one's update did. With
+dropout they depend on random numbers: BERT-base's at 8 x 128 by 0.24 and 0.47 % (standard
+deviation), while the second one is 5.7 % lower; so there it is told whether it is lower.
 """
 
 from __future__ import annotations
@@ -19,10 +21,12 @@ from bench.harness.process import Reporter, Timing, shuffled
 from bench.models.cases import Case, parse
 from bench.models.task import SETTINGS, Task
 
+ENOUGH_PICTURES, ENOUGH_WORDS = 4, 1024
+
 
 def time_case(
     library: Any, setting: str, case: Case, warm: int, least: int, seconds: float
-) -> tuple[Timing, float]:
+) -> tuple[Timing, list[float]]:
     """Times the steps of a case.
 
     Args:
@@ -32,22 +36,33 @@ def time_case(
         seconds: timed steps go on until this much time is over.
 
     Returns:
-        Seconds of each step, and the result of the first one.
+        Seconds of each step, and the results of the first two.
     """
     task = Task(library, case, setting)
     start = time.perf_counter()
-    answer = task.step()
+    answers = [task.step()]
     first = time.perf_counter() - start
-    for _ in range(warm - 1):
-        task.step()
+    answers += [task.step() for _ in range(warm - 1)]
     gc.collect()
     samples: list[float] = []
     end = time.perf_counter() + seconds
     while len(samples) < least or time.perf_counter() < end:
         start = time.perf_counter()
-        task.step()
+        answers.append(task.step())
         samples.append(time.perf_counter() - start)
-    return Timing(samples, 1, first), answer
+    return Timing(samples, 1, first), answers[:2]
+
+
+def check_of(case: Case, answers: Sequence[float]) -> dict[str, float | bool]:
+    """What must be the same on all sides, from the results of the first two steps."""
+    first, second = answers[:2]
+    # Batch norm over fewer pictures makes too much of what rounding did to the update.
+    if case.trains and case.sequence == 0 and case.batch >= ENOUGH_PICTURES:
+        return {"first": first, "second": second}
+    # Of fewer words, the second loss may be above the first one by chance.
+    if case.trains and case.batch * case.sequence >= ENOUGH_WORDS:
+        return {"first": first, "falls": second < first}
+    return {"first": first}
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -69,8 +84,10 @@ def main(argv: Sequence[str] | None = None) -> None:
             library.cpu.empty_cache()
             library.cpu.reset_peak_memory_stats()
             reporter.allocator_peak = library.cpu.max_memory_allocated
-        timing, answer = time_case(library, args.setting, case, args.warm, args.least, args.seconds)
-        reporter.report(str(case), timing, check={"first": answer})
+        timing, answers = time_case(
+            library, args.setting, case, args.warm, args.least, args.seconds
+        )
+        reporter.report(str(case), timing, check=check_of(case, answers))
 
 
 if __name__ == "__main__":

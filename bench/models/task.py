@@ -166,9 +166,9 @@ def _finisher(library: Any) -> Callable[[], object]:
 def make_model(library: Any, case: Case, dropout: bool = True) -> Any:
     """The model of a case with the weights of weights.py, in training mode."""
     if case.model in RESNETS:
-        model = resnet.make(library, RESNETS[case.model])
+        model = resnet.make(library, case.pictures())
     else:
-        shape = BERTS[case.model]
+        shape = case.text()
         model = bert.make(library, shape if dropout else replace(shape, dropout=0.0))
     weights.fill(library, model.named_parameters())
     return model

@@ -21,12 +21,25 @@ def test_text_and_back(model: str) -> None:
         assert cases.parse(str(case)) == case
 
 
+def test_a_depth_of_its_own() -> None:
+    case = cases.parse("bert-base:b2:s128:l3:fp32:train")
+    assert cases.parse(str(case)) == case and case.text().layers == 3
+    assert "depth 3" in case.title() and "_nl3_" in case.testers_name("graph")
+    assert cases.Case("bert-base", 2, 128).text() == cases.BERTS["bert-base"]
+    pictures = cases.parse("resnet50:b1:l23:fp32:train")
+    assert pictures.pictures().layers == (3, 4, 23, 3) and "ResNet50_l23_" in pictures.testers_name(
+        "graph"
+    )
+    assert cases.Case("resnet50", 1).pictures() == cases.RESNETS["resnet50"]
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "resnet50", "resnet50:b0:fp32:train", "resnet50:b4:s8:fp32:train",
     "bert-base:b1:fp32:train",
      "bert-base:b1:s513:fp32:train", "resnet50:b4:fp16:train", "resnet50:b4:fp32:test",
-     "resnet51:b4:fp32:train", "resnet50:b99999:fp32:train", "resnet50:b4:fp32:train;"],
+     "resnet51:b4:fp32:train", "resnet50:b99999:fp32:train", "resnet50:b4:fp32:train;",
+     "resnet50:b4:l201:fp32:train", "bert-base:b1:l2:s8:fp32:train"],
 )  # fmt: skip
 def test_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"\[case\]"):

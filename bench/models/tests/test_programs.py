@@ -7,6 +7,7 @@ import json
 import pytest
 
 import oneflow as flow
+from bench.harness.answers import difference
 from bench.harness.launch import read_metrics
 from bench.models import first_steps_main, step_main
 from bench.models.cases import parse
@@ -25,7 +26,23 @@ def test_steps_are_timed(setting: str, capsys: pytest.CaptureFixture[str]) -> No
     for case, line in metrics.items():
         assert len(line["samples"]) == 2 and line["peak_allocator_bytes"] > 100_000
         # Dropout moves the loss of the text a little.
-        assert line["check"]["first"] == pytest.approx(first[case]["losses"][0], rel=2e-2)
+        wanted = first[case]["losses"]
+        assert line["check"]["first"] == pytest.approx(wanted[0], rel=2e-2)
+        if "resnet" in case:
+            assert line["check"]["second"] == pytest.approx(wanted[1], rel=1e-4)
+
+
+def test_an_update_that_was_left_out_shows() -> None:
+    """Planted: the second loss is the first one, or higher."""
+    pictures, text = parse("resnet50:b4:fp32:train"), parse("bert-base:b8:s128:fp32:train")
+    assert difference(
+        step_main.check_of(pictures, [7.0, 7.0]), step_main.check_of(pictures, [7.0, 6.9]), 1e-3, 0
+    )
+    right, wrong = ({"first": 11.2, "falls": falls} for falls in (True, False))
+    assert step_main.check_of(text, [11.2, 10.6]) == right
+    assert difference(step_main.check_of(text, [11.2, 11.3]), right, 2e-2, 0) and wrong != right
+    short = parse("bert-base:b1:s128:fp32:train")
+    assert step_main.check_of(short, [11.2, 11.3]) == {"first": 11.2}
 
 
 @pytest.mark.parametrize("setting", ["eager", "graph"])
