@@ -151,6 +151,9 @@ void BindRuntime(py::module_& m) {
   });
   m.def("get_current_stack", &CurrentPythonStack);
   m.def("GetCurrentStack", &CurrentPythonStack);
+  m.def("pause_stack_recorder", &PauseStackRecorder,
+        "For measuring what it costs: captures nothing, or captures again.");
+  m.def("stack_recorder_bytes", [] { return GetStackRecorderStats().bytes; });
   m.def("shutdown", &Shutdown, py::arg("status") = 0);
   m.def("unread_error_report", &lifetime::UnreadErrorReport);
   m.def("forget_unread_errors", &lifetime::ForgetUnreadErrors);

@@ -272,6 +272,22 @@ void Recorder::UnlockAfterFork() ONEFLOW_TSA_(no_thread_safety_analysis) {
   capture_mutex_.Unlock();
 }
 
+// Stands in for a recorder that is paused: no stack is captured, all else is as it was.
+class PausedSource final : public StackSource {
+ public:
+  explicit PausedSource(StackSource* source) : source_(source) {}
+
+  StackId Capture() override { return kNoStack; }
+  void Pin(StackId id) override { source_->Pin(id); }
+  void Unpin(StackId id) override { source_->Unpin(id); }
+  bool Evicted(StackId id) const override { return source_->Evicted(id); }
+  std::vector<StackFrame> Resolve(StackId id) const override { return source_->Resolve(id); }
+  StackSource* source() const { return source_; }
+
+ private:
+  StackSource* const source_;
+};
+
 // Set once, under the GIL, and never destroyed.
 std::atomic<Recorder*> recorder{nullptr};
 
@@ -299,6 +315,16 @@ Maybe<void> InstallStackRecorder() {
 
 StackRecorderStats GetStackRecorderStats() {
   return TheRecorder() == nullptr ? StackRecorderStats() : TheRecorder()->Stats();
+}
+
+void PauseStackRecorder(bool paused) {
+  // Never destroyed, like the recorder: a worker may be in it.
+  static PausedSource* const stand_in = [] {
+    StackSource* source = StackSource::Get();
+    return source == nullptr ? nullptr : new PausedSource(source);
+  }();
+  if (TheRecorder() == nullptr || stand_in == nullptr) { return; }
+  StackSource::Set(paused ? stand_in : stand_in->source());
 }
 
 std::string CurrentPythonStack() { return FormatStack(CurrentStack()); }

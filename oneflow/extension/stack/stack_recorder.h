@@ -58,6 +58,10 @@ void HideFramesBelow(const std::string& path_prefix);
 void LockStackRecorderForFork();
 void UnlockStackRecorderAfterFork();
 
+// Captures nothing from then on, or captures again; what was captured stays known. For measuring what
+// captures cost within one process. Does nothing when the recorder is off. REQUIRES: the GIL.
+void PauseStackRecorder(bool paused);
+
 // Evicts every stack that is not pinned (tests, and a program that wants its memory back). Drops code
 // objects at once, so it may run Python code; captures leave that to the deferred list of `lifetime`.
 // REQUIRES: the GIL.
