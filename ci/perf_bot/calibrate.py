@@ -1,12 +1,14 @@
 """How often the bot is wrong on this machine: `tools/bazel run //ci/perf_bot:calibrate`.
 
-It runs the bot's whole way (rounds, looks, decision, result) on a case of 30 ms, many times: a
+It runs the bot's whole way (rounds, looks, decision, result) on a case of 75 ms, many times: a
 commit against itself, and against heads that are slower by a known amount, in random order. Each
 comparison is a line of `comparisons.jsonl` in the folder; a run goes on where the one before it
 stopped, so that a long calibration can be spread over quiet quarters of an hour. What others
 disturbed is kept, counted by itself, and compared again. `--load` compares beside a process that
-keeps one core busy. `--report` sums up, with what the power calculation promises for the noise that
-was measured; that is what CALIBRATION.md holds.
+keeps one core busy. `--cpus 0` keeps all to one core, which then is never idle between the
+processes of a round: a core that wakes up has another clock than before. `--report` sums up, with
+what the power calculation promises for the noise that was measured; that is what CALIBRATION.md
+holds.
 """
 
 from __future__ import annotations
@@ -15,7 +17,6 @@ import argparse
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -36,7 +37,7 @@ from ci.perf_bot.schema import BASE, BASE_AGAIN, FIGURES, HEAD, TIME
 Json = dict[str, Any]
 
 NAME = "comparisons.jsonl"
-CASE = Case("spin", "a loop of integer arithmetic", "spin", "spin", "step_time", backward=False)
+CASE = Case("spin", "integer arithmetic", "spin", "spin", "step_time", backward=False)
 _SEED = 7  # of the order of comparisons
 _SCRIPT = Path(__file__).absolute().with_name("spin.py")
 
@@ -182,11 +183,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tolerance", type=float, default=TOLERANCES[TIME], help="of times")
     parser.add_argument("--kind", action="append", default=[], choices=[k.name for k in KINDS])
     parser.add_argument("--load", action="store_true", help="beside a process that burns a core")
+    parser.add_argument("--cpus", help="cores to run on, such as 0; default: all usable ones")
     parser.add_argument("--report", action="store_true", help="print the report of what is there")
     args = parser.parse_args(argv)
-    # As for `measure`: what was written stays, and the burner ends.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        # As for `measure`: what was written stays, and the burner ends.
+        measure.prepare(args)
         if args.report:
             lines = calibration.read(args.out / NAME)
             sys.stdout.write(calibration.report(lines, {k.name: k for k in KINDS}))

@@ -19,10 +19,11 @@ from ci.perf_bot.schema import TIME
 
 Entry = tuple[Case, Measured]
 
-# Two steps before the timed ones, then a second of them: a process is its own repetition.
-_HOW = ("--warm", "2", "--least", "2", "--seconds", "1")
-# Dropout draws from each library's own numbers, and so moves the loss of the first step.
-_DROPOUT_RTOL, _RTOL = 0.05, 1e-3
+# Three steps before the timed ones, then a second of them: a process is its own repetition.
+_HOW = ("--warm", "3", "--least", "2", "--seconds", "1")
+# Dropout draws from each library's own numbers, and so moves the loss of the first step: two of
+# them differ by 0.34 % (standard deviation, BERT-base at 8 x 128); six times that is let pass.
+_DROPOUT_RTOL, _RTOL = 0.02, 1e-3
 
 
 def make_catalogue() -> Catalogue:

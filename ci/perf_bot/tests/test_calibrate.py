@@ -98,6 +98,7 @@ def test_a_run_goes_on_where_the_last_one_stopped(
     assert sorted(item["index"] for item in lines) == list(range(5))
     # Comparisons under another rule are no part of the same calibration.
     assert calibrate.main(["--out", str(tmp_path), "--tolerance", "0.02"]) == 2
+    assert calibrate.main(["--out", str(tmp_path), "--cpus", "zero"]) == 2
 
 
 def test_the_report_counts_and_compares_with_the_promise(
