@@ -151,7 +151,9 @@ class Blocker {
       const ValueId id = weight == 2 ? node.inputs[i] : i == 0 ? node.inputs[0] : node.outputs[0];
       elements += static_cast<double>(MetaOf(id).Count());
     }
-    if (static_cast<double>(w.Count()) > kMostWeights * elements) { return Change(); }
+    const auto pairs = static_cast<double>(w.shape[0] * w.shape[1]);
+    const auto weights = static_cast<double>(w.Count());
+    if (pairs > kMostPairs * elements || weights > kMostWeights * elements) { return Change(); }
     // A picture of few channels is taken as it is.
     const size_t source = weight == 2 ? 1 : 0;
     if (node.def != &kConvolutionInputGradDef && !IsBlockable(MetaOf(node.inputs[source]))) {

@@ -2,7 +2,7 @@
 // as the fastest convolution kernels take it, instead of bringing it into that order and back at each of them.
 //
 // Convolutions and their gradients ask for blocks where the kernel has them (float32, two spatial dimensions, one group, no
-// bias, whole blocks of channels, a machine with AVX-512) and where the work does not lie in the weights: those
+// bias, whole blocks of channels, a machine with AVX-512) and where images are large beside the weights: those
 // stay plain, and are brought into the kernel's order at each call. Batch norm in training, pools of maxima and
 // elementwise ops go along when what they read is in blocks. Everything else reads and writes plain arrays;
 // block_channels and unblock_channels stand between. What the graph is given, captures or returns stays plain.
@@ -14,8 +14,10 @@
 namespace oneflow {
 namespace graph {
 
-// A convolution takes part if its weight has at most so many elements for each element that it reads and writes.
+// A convolution takes part if, for each element that it reads and writes, its weight has at most so many elements, and so
+// many pairs of channels: the latter is about the same for all kernels of a stage of a network, so that they go together.
 inline constexpr double kMostWeights = 2.0;
+inline constexpr double kMostPairs = 0.6;
 // The graph stays as it is if more than this share of what the convolutions read and write had to be converted.
 inline constexpr double kMostConverted = 0.25;
 
