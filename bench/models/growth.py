@@ -184,10 +184,12 @@ def measure(
     timed = Timed(plan, start + args.budget, args.rounds, say, launcher, clock)
     collector = timed.collect()
     shown = [v.name for v in variants if not v.control]
+    controls = make_controls(cases, collector.rounds, modes[0])
+    rows = [row for one in series for row in make_rows(one, collector.rounds, shown, controls)]
     return {
         "schema": SCHEMA,
-        "rows": [row for one in series for row in make_rows(one, collector.rounds, shown)],
-        "controls": make_controls(cases, collector.rounds, modes[0]),
+        "rows": rows,
+        "controls": controls,
         "variants": shown,
         "modes": modes,
         "failures": collector.failures,
@@ -206,9 +208,12 @@ def measure(
     }
 
 
-def make_rows(series: Series, rounds: Sequence[Json], variants: Sequence[str]) -> list[Json]:
+def make_rows(
+    series: Series, rounds: Sequence[Json], variants: Sequence[str], controls: Mapping[str, float]
+) -> list[Json]:
     """A row for each variant that delivered all sizes: points, fit, whether the promise holds."""
     rows, degree = [], DEGREES[series.axis]
+    off = max((abs(controls.get(str(case), 1.0) - 1.0) for case in series.cases), default=0.0)
     for variant in variants:
         by_size = [list(figures.times(rounds, str(c), variant).values()) for c in series.cases]
         if not all(by_size):
@@ -232,7 +237,7 @@ def make_rows(series: Series, rounds: Sequence[Json], variants: Sequence[str]) -
                 "shares": found.shares(largest),
                 "error": found.error,
                 "exponent": growth_fit.exponent(series.sizes, costs),
-                "state": growth_fit.state(found, len(costs)),
+                "state": growth_fit.state(found, len(costs), off),
             }
         )
     return rows

@@ -17,7 +17,7 @@ import numpy as np
 
 # What caches and the clock of a machine bend without any power of the size being behind it.
 ALLOWED = 0.10
-HOLDS, BROKEN, OPEN = "holds", "grows otherwise", "too few sizes"
+HOLDS, BROKEN, OPEN, INVALID = "holds", "grows otherwise", "too few sizes", "host invalid"
 
 
 @dataclass(frozen=True)
@@ -91,12 +91,20 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> float | None:
     return math.log(high / low) / math.log(b / a)
 
 
-def state(found: Fit, count: int) -> str:
+def state(found: Fit, count: int, control: float = 0.0) -> str:
     """Whether a promise of the fit's degree holds, of so many sizes.
+
+    Args:
+        found: the fit.
+        count: of sizes.
+        control: by how much a size was off from itself, at most; where that is half of what is
+            allowed, the host may be what bends the curve.
 
     >>> state(Fit((0.0, 1.0), 0.02), 4), state(Fit((0.0, 1.0), 0.3), 4), state(Fit((0.0,), 0.0), 1)
     ('holds', 'grows otherwise', 'too few sizes')
     """
     if count < len(found.terms) + 1:
         return OPEN
-    return HOLDS if found.error <= ALLOWED else BROKEN
+    if found.error <= ALLOWED:
+        return HOLDS
+    return INVALID if control > ALLOWED / 2.0 else BROKEN

@@ -130,6 +130,11 @@ def test_a_step_that_grows_with_the_square_of_the_batch_is_found() -> None:
     result = measure(Machine(lambda c: as_promised(c) * c.batch), "--axis", "batch", torch=NO_TORCH)
     assert {row["state"] for row in result["rows"]} == {"grows otherwise"}
     assert growth.status(result) == 1
+    # On a host where a size is not as fast as itself, that says nothing.
+    (one,) = growth.choose(arguments("--case", "bert-base", "--axis", "batch"))
+    doubted = growth.make_rows(one, result["rounds"], ["graph"], {str(one.cases[1]): 1.2})
+    assert [row["state"] for row in doubted] == ["host invalid"]
+    assert growth.status(result | {"rows": doubted}) == 0
     # PyTorch's growth is information.
     theirs = [row | {"variant": "PyTorch"} for row in result["rows"]]
     assert growth.status(result | {"rows": theirs}) == 0
