@@ -1,9 +1,13 @@
 // The kernels softmax, log_softmax and their gradients (dy, out -> dx).
+#include <algorithm>
+
+#include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_kernel.h"
 #include "oneflow/kernels/cpu/softmax/softmax_extents.h"
 #include "oneflow/kernels/cpu/softmax/softmax_loops.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -15,12 +19,31 @@ const SoftmaxForms<T>& Forms(bool log) {
   return log ? GetSoftmaxLoops<T>().log_softmax : GetSoftmaxLoops<T>().softmax;
 }
 
+// Rows whose results are better stored past the caches; false: they are not.
+template <typename T>
+bool ForwardPast(const SoftmaxExtents& e, const SoftmaxForms<T>& forms, const T* x, T* out,
+                 int threads) {
+  const auto row_bytes = e.n * static_cast<int64_t>(sizeof(T));
+  const int64_t bytes = e.outer * row_bytes;
+  if (e.inner != 1 || e.n > kSoftmaxPast || row_bytes % 64 != 0 || x == out ||
+      !WorthStreaming(out, bytes, 2 * bytes)) {
+    return false;
+  }
+  const int64_t grain = std::max<int64_t>(1, SoftmaxExtents::kGrain / e.n);
+  ParallelFor(threads, e.outer, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) { forms.row_past(x + r * e.n, out + r * e.n, e.n); }
+    GetStreamLoops().fence();
+  });
+  return true;
+}
+
 template <typename T>
 void Forward(const KernelCall& call, const SoftmaxForms<T>& forms) {
   const SoftmaxExtents e(call.outputs[0], call.GetAttrs<LogSoftmaxAttrs>().dim);
   if (e.total() == 0) { return; }
   const T* x = call.inputs[0].Data<T>();
   T* out = call.outputs[0].Data<T>();
+  if (ForwardPast(e, forms, x, out, call.threads)) { return; }
   ForEachSoftmaxTile(e, call.threads, [&](int64_t at, int64_t columns) {
     if (e.inner == 1) { return forms.row(x + at, out + at, e.n); }
     forms.columns(x + at, out + at, e.inner, e.n, columns);

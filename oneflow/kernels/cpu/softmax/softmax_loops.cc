@@ -3,6 +3,7 @@
 
 #include "oneflow/kernels/cpu/exp.h"
 #include "oneflow/kernels/cpu/lane_sums.h"
+#include "oneflow/kernels/cpu/stream_line.h"
 
 namespace oneflow {
 namespace cpu {
@@ -39,6 +40,28 @@ void SoftmaxRow(const T* x, T* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) { out[i] *= scale; }
 }
 
+// While the exponentials of a row are computed, the next one comes from memory: a stretch of as many
+// terms as SumOfTerms empties its lanes after, so that the sum has the same bits.
+template <typename T>
+void SoftmaxRowPast(const T* x, T* out, int64_t n) {
+  alignas(64) T e[kSoftmaxPast];
+  const T max = MaxOf(x, n);
+  double sum = 0.0;
+  for (int64_t at = 0; at < n; at += kSumStretch) {
+    const int64_t count = n - at < kSumStretch ? n - at : kSumStretch;
+    for (int64_t i = 0; i < count; i += 64 / static_cast<int64_t>(sizeof(T))) {
+      __builtin_prefetch(x + n + at + i, 0, 2);
+    }
+    sum += SumOfTerms<T>(count, [=, &e](int64_t i) {
+      const T term = ExpNonPositive(x[at + i] - max);
+      e[at + i] = term;
+      return term;
+    });
+  }
+  const T scale = static_cast<T>(1.0 / sum);
+  StreamAll(out, n, [&](int64_t i) { return e[i] * scale; });
+}
+
 template <typename T>
 double SumOfExp(const T* x, int64_t n, T max) {
   return SumOfTerms<T>(n, [=](int64_t i) { return ExpNonPositive(x[i] - max); });
@@ -50,6 +73,13 @@ void LogSoftmaxRow(const T* x, T* out, int64_t n) {
   const T log_sum = static_cast<T>(__builtin_log(SumOfExp(x, n, max)));
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) { out[i] = (x[i] - max) - log_sum; }
+}
+
+template <typename T>
+void LogSoftmaxRowPast(const T* x, T* out, int64_t n) {
+  const T max = MaxOf(x, n);
+  const T log_sum = static_cast<T>(__builtin_log(SumOfExp(x, n, max)));
+  StreamAll(out, n, [=](int64_t i) { return (x[i] - max) - log_sum; });
 }
 
 template <typename T>
@@ -198,9 +228,10 @@ void LogSoftmaxBackwardColumns(const T* dy, const T* out, T* dx, int64_t stride,
 
 template <typename T>
 constexpr SoftmaxLoops<T> MakeLoops() {
-  return {{&SoftmaxRow<T>, &SoftmaxColumns<T>, &SoftmaxBackwardRow<T>, &SoftmaxBackwardColumns<T>},
-          {&LogSoftmaxRow<T>, &LogSoftmaxColumns<T>, &LogSoftmaxBackwardRow<T>,
-           &LogSoftmaxBackwardColumns<T>},
+  return {{&SoftmaxRow<T>, &SoftmaxRowPast<T>, &SoftmaxColumns<T>, &SoftmaxBackwardRow<T>,
+           &SoftmaxBackwardColumns<T>},
+          {&LogSoftmaxRow<T>, &LogSoftmaxRowPast<T>, &LogSoftmaxColumns<T>,
+           &LogSoftmaxBackwardRow<T>, &LogSoftmaxBackwardColumns<T>},
           &RowLogSum<T>,
           &ColumnsLogSum<T>,
           &RowLossBackward<T>,

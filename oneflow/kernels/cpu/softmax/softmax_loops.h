@@ -17,10 +17,16 @@ namespace cpu {
 // Columns that a column loop takes at most.
 inline constexpr int64_t kSoftmaxTile = 64;
 
+// Elements of a row that is stored past the caches, at most.
+inline constexpr int64_t kSoftmaxPast = 4096;
+
 // One of the two functions, and its gradient.
 template <typename T>
 struct SoftmaxForms {
   void (*row)(const T* x, T* out, int64_t n);
+  // The same, past the caches (../stream_line.h), of at most kSoftmaxPast elements, to an `out` that is
+  // aligned to a line and no operand.
+  void (*row_past)(const T* x, T* out, int64_t n);
   void (*columns)(const T* x, T* out, int64_t stride, int64_t n, int64_t cols);
   void (*backward_row)(const T* dy, const T* out, T* dx, int64_t n);
   void (*backward_columns)(const T* dy, const T* out, T* dx, int64_t stride, int64_t n,

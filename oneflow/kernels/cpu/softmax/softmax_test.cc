@@ -1,10 +1,12 @@
 // softmax and log_softmax, forward and backward, against their references.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "oneflow/kernels/attrs.h"
 #include "oneflow/kernels/cpu/kernel_testing.h"
+#include "oneflow/kernels/cpu/softmax/softmax_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -52,6 +54,30 @@ TEST(Softmax, KeepsNaNAndInfinities) {
       ASSERT_EQ(AgainstReference({"softmax", {&x}, {out}, &attrs, ToleranceFor(dtype)}), "");
     }
   }
+}
+
+// Past the caches the same numbers arrive.
+template <typename T>
+void ExpectSamePast() {
+  Rng rng(4);
+  alignas(64) T x[kSoftmaxPast], stored[kSoftmaxPast], past[kSoftmaxPast];
+  for (const Config& config : AllConfigs()) {
+    const ScopedIsa isa(config.isa);
+    for (int64_t n : {int64_t{1}, int64_t{16}, int64_t{100}, int64_t{1024}, kSoftmaxPast}) {
+      for (int64_t i = 0; i < n; ++i) { x[i] = static_cast<T>(Pick(&rng, -900, 900)) / 100; }
+      for (const SoftmaxForms<T>* forms :
+           {&GetSoftmaxLoops<T>().softmax, &GetSoftmaxLoops<T>().log_softmax}) {
+        forms->row(x, stored, n);
+        forms->row_past(x, past, n);
+        ASSERT_TRUE(std::equal(stored, stored + n, past)) << n << IsaName(config.isa);
+      }
+    }
+  }
+}
+
+TEST(Softmax, StoresTheSamePastTheCaches) {
+  ExpectSamePast<float>();
+  ExpectSamePast<double>();
 }
 
 TEST(Softmax, TheComparisonSeesOneOtherElement) {
