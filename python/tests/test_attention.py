@@ -103,10 +103,11 @@ def check_values(dtype: Any, tolerance: float, call: Any = attend) -> None:
         assert np.abs(mine - want).max() <= tolerance * np.abs(want).max()
 
 
-# Of bfloat16, whose numbers are apart by 2^-8: operands, weights, their gradients and results are
-# rounded, sums are not.
+# Of bfloat16, whose numbers are apart by 2^-8: operands and results are rounded, and in backward
+# the weights and their gradients; sums are not. float16 goes through float32.
 @pytest.mark.parametrize(
-    ("dtype", "tolerance"), [("float64", 1e-12), ("float32", 2e-6), ("bfloat16", 2**-7)]
+    ("dtype", "tolerance"),
+    [("float64", 1e-12), ("float32", 2e-6), ("bfloat16", 2**-7), ("float16", 2**-9)],
 )
 def test_values_and_gradients(dtype: str, tolerance: float) -> None:
     check_values(getattr(flow, dtype), tolerance)
@@ -120,6 +121,26 @@ def test_control_of_values() -> None:
 
     must_fail(check_values, flow.float32, 2e-6, drops_more)
     must_fail(check_values, flow.bfloat16, 2**-7, drops_more)
+
+
+def test_a_mask_that_learns() -> None:
+    """It takes the way of other ops, to the same result, with the same draws."""
+    _, leaves = operands((2, 3, 9, 8), 7, flow.float64)
+    mask = flow.randn(9, 7, dtype=flow.float64)
+    learnt = mask.clone().requires_grad_()
+    q, k, v, dy = (t.transpose(1, 2) for t in leaves)
+
+    def loss(added: Any) -> Any:
+        flow.manual_seed(6)
+        return (attend(q, k, v, attn_mask=added, dropout_p=0.5) * dy).sum()
+
+    value = loss(learnt)
+    np.testing.assert_allclose(value.item(), loss(mask).item(), rtol=1e-12)
+    value.backward()
+    step = np.zeros((9, 7))
+    step[4, 2] = 1e-6
+    rise = loss(mask + flow.tensor(step)).item() - loss(mask - flow.tensor(step)).item()
+    np.testing.assert_allclose(values(learnt.grad)[4, 2], rise / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def check_no_scores_are_kept(call: Any) -> None:
