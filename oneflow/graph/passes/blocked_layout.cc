@@ -154,6 +154,7 @@ class Blocker {
     const auto pairs = static_cast<double>(w.shape[0] * w.shape[1]);
     const auto weights = static_cast<double>(w.Count());
     if (pairs > kMostPairs * elements || weights > kMostWeights * elements) { return Change(); }
+    if (elements < kLeastElements) { return Change(); }
     // A picture of few channels is taken as it is.
     const size_t source = weight == 2 ? 1 : 0;
     if (node.def != &kConvolutionInputGradDef && !IsBlockable(MetaOf(node.inputs[source]))) {

@@ -18,6 +18,8 @@ namespace graph {
 // many pairs of channels: the latter is about the same for all kernels of a stage of a network, so that they go together.
 inline constexpr double kMostWeights = 2.0;
 inline constexpr double kMostPairs = 0.6;
+// And if it reads and writes at least so many: fewer stay in the caches, where another order gains nothing.
+inline constexpr double kLeastElements = 1e5;
 // The graph stays as it is if more than this share of what the convolutions read and write had to be converted.
 inline constexpr double kMostConverted = 0.25;
 

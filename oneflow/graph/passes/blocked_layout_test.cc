@@ -28,10 +28,10 @@ Ops OpsOf(const LogicalGraph& graph) {
   return out;
 }
 
-// Convolutions of 3 x 3 over 32 channels, (2, 32, 12, 12).
+// Convolutions of 3 x 3 over 32 channels, (2, 32, 64, 64).
 struct Net {
   LogicalGraph g{"G"};
-  const Shape shape{2, 32, 12, 12};
+  const Shape shape{2, 32, 64, 64};
   ValueId x = g.AddInput("x", MetaOf(shape));
   ValueId weight = g.AddCaptured("weight", MetaOf({32, 32, 3, 3}), StorageRef());
   ValueId gamma = g.AddCaptured("gamma", MetaOf({32}), StorageRef());
@@ -47,7 +47,7 @@ struct Net {
     return Call(&g, kConvolutionDef, {in, weight, kNoValue}, &attrs);
   }
   ValueId InputGrad(ValueId dy) {
-    const ConvAttrs attrs = Attrs(12);
+    const ConvAttrs attrs = Attrs(64);
     return Call(&g, kConvolutionInputGradDef, {dy, weight, kNoValue}, &attrs);
   }
   ValueId WeightGrad(ValueId dy, ValueId in) {
@@ -126,7 +126,7 @@ TEST_F(BlockedLayoutTest, PoolsOfMaximaKeepTheirPixels) {
     attrs.kernel = attrs.stride = SpatialList(Dims{2, 2});
     attrs.padding = SpatialList(Dims{0, 0});
     attrs.dilation = SpatialList(Dims{1, 1});
-    const SpatialSizeAttrs size{SpatialList(Dims{12, 12})};
+    const SpatialSizeAttrs size{SpatialList(Dims{64, 64})};
     const ValueId y = net.Chain(net.Chain(net.x));
     const auto pooled = CHECK_JUST(net.g.Append(&kMaxPoolDef, &attrs, {y}, kNoStack));
     const ValueId more = Call(&net.g, kReluDef, {pooled[0]});
@@ -147,8 +147,8 @@ TEST_F(BlockedLayoutTest, WhatIsSeenStaysPlain) {
   Net net;
   const ValueId y = net.Chain(net.Chain(net.x));
   const ValueId z = net.Conv(y);
-  TensorMeta part = MetaOf({2, 32, 12});
-  part.strides = {32 * 144, 144, 12};
+  TensorMeta part = MetaOf({2, 32, 64});
+  part.strides = {32 * 4096, 4096, 64};
   part.contiguous = false;
   const ValueId view = net.g.Place(net.g.BufferOf(z), part);
   net.g.SetOutputs({y, Call(&net.g, kReluDef, {view})});
@@ -174,6 +174,15 @@ TEST_F(BlockedLayoutTest, KeepsWhatCannotWin) {
     net.Run(0);
   }
   {
+    LogicalGraph g("G");  // images that are small
+    const ConvAttrs attrs = Net::Attrs(0);
+    const ValueId weight = g.AddCaptured("w", MetaOf({32, 32, 3, 3}), StorageRef());
+    ValueId y = g.AddInput("x", MetaOf({2, 32, 12, 12}));
+    for (int i = 0; i < 5; ++i) { y = Call(&g, kConvolutionDef, {y, weight, kNoValue}, &attrs); }
+    g.SetOutputs({y});
+    EXPECT_EQ(CHECK_JUST(BlockLayout(g)).fired, 0);
+  }
+  {
     Net net;  // groups
     ConvAttrs attrs = Net::Attrs(0);
     attrs.groups = 2;
@@ -197,7 +206,7 @@ TEST_F(BlockedLayoutTest, KeepsWhatCannotWin) {
     LogicalGraph g("G");  // weights are most of the work
     const ConvAttrs attrs = Net::Attrs(0);
     const ValueId weight = g.AddCaptured("w", MetaOf({256, 256, 3, 3}), StorageRef());
-    ValueId y = g.AddInput("x", MetaOf({1, 256, 3, 3}));
+    ValueId y = g.AddInput("x", MetaOf({1, 256, 20, 20}));
     for (int i = 0; i < 5; ++i) { y = Call(&g, kConvolutionDef, {y, weight, kNoValue}, &attrs); }
     g.SetOutputs({y});
     EXPECT_EQ(CHECK_JUST(BlockLayout(g)).fired, 0);
