@@ -39,6 +39,14 @@ std::atomic<int> num_threads{0};  // 0: not asked for yet
 Mutex compute_token;
 thread_local int region_depth = 0;
 
+using Clock = std::chrono::steady_clock;
+
+// For so long after a region its workers poll for the next one (GOMP_SPINCOUNT), each on its core.
+constexpr std::chrono::microseconds kAwake(10);
+// When the calling thread's team was last seen to be together; the start of the clock: it is not known.
+thread_local Clock::time_point seen_together;
+thread_local int team_size = 0;
+
 }  // namespace
 
 int NumThreads() {
@@ -63,14 +71,19 @@ int ThreadsForCost(double cost_ns) {
   return std::min(NumThreads(), static_cast<int>(wanted));
 }
 
-ParallelRegion::ParallelRegion(int threads) : threads_(threads) {
+ParallelRegion::ParallelRegion(int threads, Ends ends) : threads_(threads), ends_(ends) {
   // Nested regions of one kernel (our loop around a library call) hold the token once.
   const bool outermost = threads_ > 1 && region_depth++ == 0;
   if (outermost) { compute_token.Lock(); }
 #if defined(_OPENMP)
   omp_threads_before_ = omp_get_max_threads();
   if (omp_threads_before_ != threads_) { omp_set_num_threads(threads_); }
-  if (outermost) { AssembleTeam(threads_); }
+  if (outermost) {
+    const bool together = team_size == threads_ && Clock::now() - seen_together < kAwake;
+    if (!together) { AssembleTeam(threads_); }
+    team_size = threads_;
+    seen_together = ends_ == kWatched ? Clock::time_point::max() : Clock::time_point();
+  }
 #endif
 }
 
@@ -78,13 +91,19 @@ ParallelRegion::~ParallelRegion() {
 #if defined(_OPENMP)
   if (omp_threads_before_ != threads_) { omp_set_num_threads(omp_threads_before_); }
 #endif
-  if (threads_ > 1 && --region_depth == 0) { compute_token.Unlock(); }
+  if (threads_ > 1 && --region_depth == 0) {
+    if (seen_together == Clock::time_point::max()) { seen_together = Clock::now(); }
+    compute_token.Unlock();
+  }
 }
 
 void AwaitThreads(const std::atomic<int>& done, int threads) {
   constexpr std::chrono::microseconds kPatience(80);
   const auto end = std::chrono::steady_clock::now() + kPatience;
-  while (done.load(std::memory_order_acquire) < threads && std::chrono::steady_clock::now() < end) {
+  while (done.load(std::memory_order_acquire) < threads) {
+    if (std::chrono::steady_clock::now() < end) { continue; }
+    seen_together = Clock::time_point();
+    return;
   }
 }
 

@@ -29,17 +29,21 @@ int ThreadsForCost(double cost_ns);
 
 // Held around anything that opens a parallel region with `threads` > 1; free for threads == 1.
 // Sets OpenMP's thread count of the calling thread for its life; another library in the process
-// sees its own again afterwards. Assembles the team first (team.h), which costs half a microsecond
-// where it is together.
+// sees its own again afterwards. Assembles the team first (team.h), unless it is known to be together.
 class ParallelRegion {
  public:
-  explicit ParallelRegion(int threads);
+  // Does AwaitThreads say at the region's end whether a worker was late? If none was, a region that
+  // follows within some microseconds finds all of them polling.
+  enum Ends { kUnknown, kWatched };
+
+  explicit ParallelRegion(int threads, Ends ends = kUnknown);
   ~ParallelRegion();
   ParallelRegion(const ParallelRegion&) = delete;
   ParallelRegion& operator=(const ParallelRegion&) = delete;
 
  private:
   int threads_;
+  Ends ends_;
   int omp_threads_before_ = 0;
 };
 
@@ -48,7 +52,7 @@ void LockForFork();
 void UnlockInParent();
 void ResetInChild();
 
-// Polls until `done` is `threads`, for at most 80 us: longer than waking a thread takes. libgomp's
+// For a region that is kWatched: polls until `done` is `threads`, for at most 80 us: longer than waking a thread takes. libgomp's
 // barrier polls for less, and threads that all sleep there are still being woken when the next
 // region begins.
 void AwaitThreads(const std::atomic<int>& done, int threads);
@@ -66,7 +70,7 @@ void ParallelFor(int threads, int64_t n, int64_t grain, const Body& body) {
     }
     return;
   }
-  ParallelRegion region(threads);
+  const ParallelRegion region(threads, ParallelRegion::kWatched);
 #if defined(_OPENMP)
   std::atomic<int> done{0};
 #pragma omp parallel num_threads(threads)
