@@ -12,6 +12,7 @@
 #include "oneflow/api/python/py_graph.h"
 #include "oneflow/api/python/py_profiler.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/api/python/unwrap.h"
 #include "oneflow/boot/boot.h"
 #include "oneflow/common/log.h"
 #include "oneflow/common/planted_fault.h"
@@ -35,21 +36,6 @@ namespace py = pybind11;
 namespace oneflow {
 
 namespace {
-
-// The value of a Maybe, or the Python exception of its error.
-template <typename T>
-T Unwrap(Maybe<T>&& result) {
-  if (!result.ok()) {
-    RaiseError(result.error());
-    throw py::error_already_set();
-  }
-  return std::move(result).value();
-}
-void Unwrap(Maybe<void>&& result) {
-  if (result.ok()) { return; }
-  RaiseError(result.error());
-  throw py::error_already_set();
-}
 
 void Sync() {
   Maybe<void> synced = Vm::Get()->Sync();

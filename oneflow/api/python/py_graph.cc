@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/py_types.h"
+#include "oneflow/api/python/unwrap.h"
 #include "oneflow/functional/graph_trace.h"
 #include "oneflow/functional/traced_graph.h"
 #include "oneflow/lifetime/env.h"
@@ -20,20 +20,6 @@ namespace {
 
 using graph::CompiledGraph;
 using lifetime::Env;
-
-template <typename T>
-T Unwrap(Maybe<T>&& result) {
-  if (!result.ok()) {
-    RaiseError(result.error());
-    throw py::error_already_set();
-  }
-  return std::move(result).value();
-}
-void Unwrap(Maybe<void>&& result) {
-  if (result.ok()) { return; }
-  RaiseError(result.error());
-  throw py::error_already_set();
-}
 
 const TensorPtr& ToTensor(py::handle object, const char* who) {
   if (!IsTensor(object.ptr())) {

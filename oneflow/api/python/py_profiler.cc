@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "oneflow/api/python/errors.h"
 #include "oneflow/api/python/gil.h"
+#include "oneflow/api/python/unwrap.h"
 #include "oneflow/common/trace.h"
 #include "oneflow/profiler/chrome_trace.h"
 #include "oneflow/profiler/profiler.h"
@@ -18,20 +18,6 @@ namespace {
 using profiler::Event;
 using profiler::ThreadTrace;
 using profiler::Trace;
-
-template <typename T>
-T Unwrap(Maybe<T>&& result) {
-  if (!result.ok()) {
-    RaiseError(result.error());
-    throw py::error_already_set();
-  }
-  return std::move(result).value();
-}
-void Unwrap(Maybe<void>&& result) {
-  if (result.ok()) { return; }
-  RaiseError(result.error());
-  throw py::error_already_set();
-}
 
 void Start(bool shapes, int64_t max_events_per_thread) {
   if (max_events_per_thread < 1) {
