@@ -1,4 +1,4 @@
-"""Graphs of plain functions, and how their results are compared with eager ones."""
+"""Graphs of plain functions, how their results are compared with eager ones, and a block for them."""
 
 from __future__ import annotations
 
@@ -93,3 +93,26 @@ def check(function: Callable[..., Any], *args: Any, runs: int = 2) -> None:
         assert_close(full(*args), want, "with passes")
     plain.close()
     full.close()
+
+
+class ResidualBlock(nn.Module):
+    """A residual block as torchvision writes it: relu and the addition in place."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.relu = nn.ReLU(inplace=True)
+        self.past = None
+        if stride != 1 or inputs != outputs:
+            self.past = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
+            )
+
+    def forward(self, x: Any) -> Any:
+        y = self.relu(self.bn1(self.conv1(x)))
+        y = self.bn2(self.conv2(y))
+        y += x if self.past is None else self.past(x)
+        return self.relu(y)

@@ -5,40 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.graph.graphs import FunctionGraph, assert_equal
+from tests.graph.graphs import FunctionGraph, ResidualBlock, assert_equal
 from tests.support import must_fail
 
 import oneflow as flow
 from oneflow import nn
 
 
-class Block(nn.Module):
-    """A residual block as torchvision writes it: relu and the addition in place."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.relu = nn.ReLU(inplace=True)
-        self.past = None
-        if stride != 1 or inputs != outputs:
-            self.past = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )
-
-    def forward(self, x: Any) -> Any:
-        y = self.relu(self.bn1(self.conv1(x)))
-        y = self.bn2(self.conv2(y))
-        y += x if self.past is None else self.past(x)
-        return self.relu(y)
-
-
 def network() -> Any:
     flow.manual_seed(1)
     entry = [nn.Conv2d(3, 6, 3, 1, 1, bias=False), nn.BatchNorm2d(6), nn.ReLU(inplace=True)]
-    return nn.Sequential(*entry, Block(6, 6, 1), Block(6, 10, 2))
+    return nn.Sequential(*entry, ResidualBlock(6, 6, 1), ResidualBlock(6, 10, 2))
 
 
 def gradients(model: Any, x: Any) -> Any:

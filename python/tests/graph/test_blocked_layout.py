@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.graph.graphs import FunctionGraph, assert_close, assert_equal
+from tests.graph.graphs import FunctionGraph, ResidualBlock, assert_close, assert_equal
 from tests.models.networks import resnet18
 from tests.support import must_fail
 
@@ -24,33 +24,10 @@ def has_blocks() -> bool:
     return graph.passes()["blocked_layout"] > 0
 
 
-class Block(nn.Module):
-    """A residual block; relu and the addition in place."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.relu = nn.ReLU(inplace=True)
-        self.past = None
-        if stride != 1 or inputs != outputs:
-            self.past = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)
-            )
-
-    def forward(self, x: Any) -> Any:
-        y = self.relu(self.bn1(self.conv1(x)))
-        y = self.bn2(self.conv2(y))
-        y += x if self.past is None else self.past(x)
-        return self.relu(y)
-
-
 def network(*more: Any) -> Any:
     flow.manual_seed(1)
     entry = [nn.Conv2d(3, 32, 7, 2, 3, bias=False), nn.BatchNorm2d(32), nn.ReLU(inplace=True)]
-    entry += [nn.MaxPool2d(3, 2, 1), Block(32, 32, 1), Block(32, 48, 2), *more]
+    entry += [nn.MaxPool2d(3, 2, 1), ResidualBlock(32, 32, 1), ResidualBlock(32, 48, 2), *more]
     return nn.Sequential(*entry, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(48, 10))
 
 
