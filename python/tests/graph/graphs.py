@@ -1,4 +1,4 @@
-"""Graphs of plain functions, how their results are compared with eager ones, and a block for them."""
+"""Graphs of plain functions, how their results are compared with eager, and a block for them."""
 
 from __future__ import annotations
 
