@@ -51,8 +51,8 @@
 //     describe_trace() -> str
 //         The same as it was traced, before any pass.
 //     passes() -> dict[str, int]
-//         How often each pass fired: common_subexpressions, dead_nodes, constant_folding, fusion,
-//         in_place, late_updates.
+//         How often each pass fired: constant_folding, common_subexpressions, dead_nodes, late_updates,
+//         batch_norm_fusion, blocked_layout, fusion, in_place.
 //     memory() -> dict[str, int]
 //         plan (bytes of plan memory), peak (bytes that its values take when most are alive, as
 //         planned), lower_bound (the largest sum of values alive at one time), constants, scratch (what the kernels' own memory adds).

@@ -2,7 +2,7 @@
 //
 // A plane's lines are copied with zeros around them, and taken apart by the stride, so that each
 // element of the window is a shift of whole lines. The gradient by the input is the same with the
-// window mirrored; with another stride than 1 it is left to oneDNN.
+// window flipped; with another stride than 1 it is left to oneDNN.
 #include <algorithm>
 #include <cstring>
 
@@ -27,7 +27,7 @@ struct Depthwise {
   int64_t in_h, in_w, out_h, out_w;
   int64_t kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w;
   int64_t pad_h, pad_w;
-  bool mirrored;
+  bool flipped;
 
   int taps() const { return static_cast<int>(kernel_h * kernel_w); }
   // Results of a line, rounded up.
@@ -52,13 +52,13 @@ Depthwise ProblemOf(ConvKind kind, const KernelCall& call) {
   p.kernel_h = g.kernel[1], p.kernel_w = g.kernel[2];
   p.stride_h = g.stride[1], p.stride_w = g.stride[2];
   p.dilation_h = g.dilation[1], p.dilation_w = g.dilation[2];
-  p.mirrored = kind == ConvKind::kInputGrad;
-  const int64_t* in = p.mirrored ? g.out : g.in;
-  const int64_t* out = p.mirrored ? g.in : g.out;
+  p.flipped = kind == ConvKind::kInputGrad;
+  const int64_t* in = p.flipped ? g.out : g.in;
+  const int64_t* out = p.flipped ? g.in : g.out;
   p.in_h = in[1], p.in_w = in[2];
   p.out_h = out[1], p.out_w = out[2];
-  p.pad_h = p.mirrored ? (p.kernel_h - 1) * p.dilation_h - g.padding[1] : g.padding[1];
-  p.pad_w = p.mirrored ? (p.kernel_w - 1) * p.dilation_w - g.padding[2] : g.padding[2];
+  p.pad_h = p.flipped ? (p.kernel_h - 1) * p.dilation_h - g.padding[1] : g.padding[1];
+  p.pad_w = p.flipped ? (p.kernel_w - 1) * p.dilation_w - g.padding[2] : g.padding[2];
   return p;
 }
 
@@ -92,7 +92,7 @@ void RunPlane(const Depthwise& p, const float* in, const float* weight, float bi
   float factors[kMaxDepthwiseTaps];
   int64_t offsets[kMaxDepthwiseTaps];
   int64_t columns[kMaxDepthwiseTaps];  // where column j of the window lies in a line
-  for (int t = 0; t < p.taps(); ++t) { factors[t] = weight[p.mirrored ? p.taps() - 1 - t : t]; }
+  for (int t = 0; t < p.taps(); ++t) { factors[t] = weight[p.flipped ? p.taps() - 1 - t : t]; }
   for (int64_t j = 0; j < p.kernel_w; ++j) {
     const int64_t column = j * p.dilation_w;
     columns[j] = column % p.stride_w * p.PhaseLength() + column / p.stride_w;
@@ -149,7 +149,7 @@ const char* Accept(const KernelCall& call) {
   if (g.spatial == 3 || g.KernelPixels() > kMaxDepthwiseTaps) { return "window too large"; }
   if (g.Empty() || g.stride[2] > 2) { return "nothing to do, or the stride is too long"; }
   const Depthwise p = ProblemOf(kind, call);
-  if (p.mirrored && (!g.HasUnitStride() || p.pad_h < 0 || p.pad_w < 0)) {
+  if (p.flipped && (!g.HasUnitStride() || p.pad_h < 0 || p.pad_w < 0)) {
     return "stride is not 1, or there is more padding than window";
   }
   return nullptr;
