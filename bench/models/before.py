@@ -3,7 +3,8 @@ PyTorch holds.
 
 * Operations of a step, losses and gradients of the first three steps, dropout off, at full width
 and depth but
-  small batches: every variant against the reference, which is PyTorch, or else the first one.
+  small batches: every variant against the reference, which is PyTorch, or else the first one; in
+  bfloat16 against float32, as far as PyTorch's own bfloat16 is from that (rounding.py).
 * PyTorch's peak bytes, of its own allocator, and which of its settings is faster.
 """
 
@@ -16,14 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from bench.models import first_steps, rounding
 from bench.models.cases import RESNETS, Case, parse
-from bench.models.first_steps import differences, tolerance, worst
 from bench.models.rounds import FIRST_STEPS, Say, Variant
 
 # Batch norm over one picture of 7 x 7 amplifies rounding most; text costs most time.
 CHECK_BATCH = {"resnet50": 4, "bert-base": 2}
 CHECK_SEQUENCE = 128
 TIMEOUT_S = 900.0
+# What the largest differences of a comparison are.
+RELATIVE, SHARES = "largest differences", "shares of what bfloat16 may change"
 Json = dict[str, Any]
 Run = Callable[[Variant, Sequence[str], int], list[Json]]
 
@@ -88,20 +91,52 @@ def compare(records: Mapping[str, Json], case: Case) -> Json:
     """Compares the records of variants with the first one's.
 
     Returns:
-        `flops` of a step, and for each other variant its largest differences.
+        `flops` of a step, and for each other variant its largest `differences`, relative.
 
     Raises:
-        CheckError: they differ by more than is allowed, or no two of them could be counted.
+        CheckError: they differ by more than is allowed.
     """
-    allowed = tolerance(case)
+    allowed = first_steps.tolerance(case)
     (first, want), *others = records.items()
-    found: Json = {"flops": want["flops"], "against": first, "variants": {}}
+    found: Json = {"flops": want["flops"], "against": first, "kind": RELATIVE, "variants": {}}
     for name, got in others:
-        odd = differences(got, want, allowed)
+        odd = first_steps.differences(got, want, allowed)
         if odd:
             raise CheckError(f"{case}: {name} does not compute what {first} does: {odd[0]}")
-        found["variants"][name] = worst(got, want, allowed.floor)
+        found["variants"][name] = first_steps.worst(got, want, allowed.floor)
         found["flops"] = found["flops"] or got["flops"]
+    return found
+
+
+def compare_rounded(
+    records: Mapping[str, Json], case: Case, plain: Json, against: str, right: Sequence[str]
+) -> Json:
+    """Compares the records of variants in bfloat16 with one in float32.
+
+    Args:
+        records: of the variants.
+        case: what they ran.
+        plain: the record in float32.
+        against: what that is called.
+        right: the variants whose rounding says how far others may be: PyTorch's. If there is none,
+            all of them. A variant is not its own measure; who has none is not judged.
+
+    Returns:
+        As `compare`; the differences are shares of what is allowed.
+
+    Raises:
+        CheckError: one is farther from float32 than is allowed.
+    """
+    found: Json = {"flops": plain["flops"], "against": against, "kind": SHARES, "variants": {}}
+    for name, got in records.items():
+        peers = [records[other] for other in right or records if other != name]
+        if not peers:
+            continue
+        allowed = rounding.limits(case, plain, peers)
+        odd = rounding.differences(got, plain, allowed)
+        if odd:
+            raise CheckError(f"{case}: {name} does not compute what {against} does: {odd[0]}")
+        found["variants"][name] = rounding.shares(got, plain, allowed)
     return found
 
 
@@ -129,11 +164,22 @@ def check(
         several = variants[f"{case.model} {case.dtype} {case.phase}"]
         several = [v for v in several if not v.control]
         several.sort(key=lambda v: v.library != "torch")  # the reference first
-        records = {}
-        for variant in several:
+
+        def recorded(variant: Variant, case: Case) -> Json:
             say(f"checking {case.title()}: {variant.name}")
-            records[variant.name] = run(variant, [str(case)], threads)[0]["record"]
-        before.checked[str(case)] = compare(records, case)
+            found: Json = run(variant, [str(case)], threads)[0]["record"]
+            return found
+
+        records = {variant.name: recorded(variant, case) for variant in several}
+        if case.dtype == "fp32":
+            before.checked[str(case)] = compare(records, case)
+            continue
+        first = replace(several[0], setting="eager")
+        plain = recorded(first, replace(case, dtype="fp32"))
+        right = [v.name for v in several if v.library == "torch"]
+        before.checked[str(case)] = compare_rounded(
+            records, case, plain, f"{first.name} in float32", right
+        )
     torches = {v.name: v for several in variants.values() for v in several if v.library == "torch"}
     for name, variant in torches.items():
         mine = [

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.harness.render import quantity
+from bench.models.figures import eager_reference
 
 Json = dict[str, Any]
 NOTHING = "-"
@@ -49,7 +50,7 @@ def _limits(
     head += [f"{mode} / alone" for mode in modes]
     head += [f"share of the limits, {mode}" for mode in modes]
     head += [f"MiB {v}" for v in [*modes, *references]]
-    head += [f"MiB {mode} / {references[0]}" for mode in modes] if references else []
+    head += [f"MiB {mode} / {eager_reference(references)}" for mode in modes] if references else []
     table = [head]
     for row in rows:
         line = [row["title"], _seconds(row["alone"]), _seconds(row["traffic"])]
@@ -116,7 +117,7 @@ def notes(result: Mapping[str, Any]) -> list[str]:
         )
         out.append(
             f"checked before: {case}: {item['flops']:,} operations a step on both sides; losses "
-            f"and gradients of three steps against {item['against']}, largest differences: {apart}"
+            f"and gradients of three steps against {item['against']}, {item['kind']}: {apart}"
         )
     for f in result["failures"]:
         out.append(f"failed: {f['program']}, {f['variant']}: {f['kind']}: {f['detail']}")

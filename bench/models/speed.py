@@ -29,6 +29,7 @@ from bench.models import cases as cases_module
 from bench.models import figures, limits, page, picture
 from bench.models.before import Before, CheckError
 from bench.models.cases import Case
+from bench.models.figures import COMPILED
 from bench.models.rounds import (
     ALONE,
     LIMITS,
@@ -45,11 +46,11 @@ from bench.models.rounds import (
 SCHEMA = "oneflow-speed/1"
 MODES = ("graph", "eager")
 # PyTorch's settings by the name in the table.
-PYTORCH = {"PyTorch": "eager", "PyTorch fast": "fast", "PyTorch compiled": "compile"}
+PYTORCH = {"PyTorch": "eager", "PyTorch fast": "fast", COMPILED: "compile"}
 ABOUT = {
     "PyTorch": "eager, contiguous; AdamW with foreach",
     "PyTorch fast": "eager, channels_last; fused optimizers",
-    "PyTorch compiled": "torch.compile of that, frozen for inference",
+    COMPILED: "torch.compile of that, frozen for inference",
 }
 FASTEST = "PyTorch's fastest"
 Json = dict[str, Any]
@@ -135,12 +136,14 @@ def variants_of(
 def keep_fastest(
     variants: Mapping[str, list[Variant]], before: Before, cases: Sequence[Case]
 ) -> tuple[dict[str, list[Variant]], list[str]]:
-    """Of PyTorch's settings the fastest for each program, under one name; and which these are."""
+    """Of PyTorch's eager settings the fastest for each program, under one name, and the compiled
+    one; and which the fastest are.
+    """
     kept, notes = {}, []
     for name, mine in programs_of(cases).items():
-        theirs = [v.name for v in variants[name] if v.library == "torch"]
-        best = before.faster(theirs, mine) if theirs else ""
-        kept[name] = [v for v in variants[name] if v.library != "torch"]
+        eager = [v for v in variants[name] if v.library == "torch" and v.name != COMPILED]
+        best = before.faster([v.name for v in eager], mine) if eager else ""
+        kept[name] = [v for v in variants[name] if v not in eager]
         for v in variants[name]:
             if v.name == best:
                 renamed = Variant(FASTEST, v.python, v.library, v.setting, v.path)
@@ -152,6 +155,26 @@ def keep_fastest(
                 )
                 notes.append(f"{name}: {ABOUT[best]}")
     return kept, notes
+
+
+def choose_references(
+    args: argparse.Namespace,
+    cases: Sequence[Case],
+    variants: Mapping[str, list[Variant]],
+    before: Before,
+) -> tuple[Mapping[str, list[Variant]], list[str], dict[str, str]]:
+    """Which of PyTorch's settings are timed: the fastest eager one and the compiled one if it is
+    among them, or with --all-settings all; variants, names (faster ones first), what they are.
+    """
+    known = {v.name for several in variants.values() for v in several if v.library == "torch"}
+    references = [name for name in PYTORCH if name in known]
+    if args.all_settings or not references:
+        references.sort(key=lambda n: sum(before.seconds[n].values()))
+        return variants, references, {n: ABOUT[n] for n in references}
+    variants, notes = keep_fastest(variants, before, cases)
+    references = [FASTEST, *(n for n in references if n == COMPILED)]
+    labels = {n: ABOUT[n] for n in references if n == COMPILED}
+    return variants, references, {FASTEST: "; ".join(notes), **labels}
 
 
 def measure(
@@ -171,17 +194,12 @@ def measure(
     start, started = clock(), time.time()
     modes = list(dict.fromkeys(args.mode)) or list(MODES)
     threads = args.threads or len(host.usable_cpus())
-    settings = [n for n in PYTORCH if n != "PyTorch compiled" or args.compiled]
-    variants = variants_of(list(programs_of(cases)), modes, torch, settings)
+    settings = [n for n in PYTORCH if n != COMPILED or args.compiled]
+    several = variants_of(list(programs_of(cases)), modes, torch, settings)
     state = host.snapshot()
-    found = before_module.check(cases, variants, threads, say, run)
-    references = [n for n in settings if torch.python]
-    labels = {"pytorch": torch.label()} | {n: ABOUT[n] for n in references}
-    if torch.python and not (args.all_settings or args.compiled):
-        variants, notes = keep_fastest(variants, found, cases)
-        references, labels = [FASTEST], {"pytorch": torch.label(), FASTEST: "; ".join(notes)}
-    elif torch.python:
-        references.sort(key=lambda n: sum(found.seconds[n].values()))
+    found = before_module.check(cases, several, threads, say, run)
+    variants, references, labels = choose_references(args, cases, several, found)
+    labels = {"pytorch": torch.label(), **labels}
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "spec"
         spec.write_text(limits.spec(list(cases)), encoding="ascii")

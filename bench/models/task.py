@@ -13,6 +13,7 @@ channels-last
 from __future__ import annotations
 
 import contextlib
+import importlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -106,15 +107,11 @@ class Task:
     def _make_step(self) -> Callable[[], float]:
         if self.setting == "graph":
             graph = self.graph = _graph(self)
-            inputs = (
-                self.inputs if self.case.trains else self.inputs[: 1 + (self.case.sequence > 0)]
-            )
             if self.case.trains:
-                return lambda: self._finished(graph(*inputs).item())
-            return lambda: _first(graph(*inputs))
+                return lambda: self._finished(graph(*self.inputs).item())
         if self.setting == "compile":
             self.model = _compiled(self.library, self.model, self.case)
-        return self._train if self.case.trains else self._infer
+        return self._train if self.case.trains else lambda: _first(self.scores())
 
     def _train(self) -> float:
         loss = self.loss(*self.inputs)
@@ -130,10 +127,13 @@ class Task:
         self._finish()
         return float(loss)
 
-    def _infer(self) -> float:
+    def scores(self) -> Any:
+        """The result of a step of inference."""
+        if self.setting == "graph":
+            return self.graph(*self.inputs[: 1 + (self.case.sequence > 0)])
         off = getattr(self.library, "inference_mode", self.library.no_grad)
         with off():
-            return _first(self.forward(*self.inputs))
+            return self.forward(*self.inputs)
 
     def graph_text(self) -> str:
         """The ops of the graph as it was traced, before passes; after its first step."""
@@ -181,7 +181,8 @@ def _first(scores: Any) -> float:
 
 def _compiled(library: Any, model: Any, case: Case) -> Any:
     if not case.trains:
-        library._inductor.config.freezing = True
+        config: Any = importlib.import_module("torch._inductor.config")
+        config.freezing = True
     return library.compile(model)
 
 

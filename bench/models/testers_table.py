@@ -95,8 +95,8 @@ def _notes(result: Mapping[str, Any]) -> list[str]:
         apart = max((worst["loss"] for worst in item["variants"].values()), default=0.0)
         flops = "not counted" if item["flops"] is None else f"{item['flops']:,}"
         out.append(
-            f"checked before: {case}: operations a step {flops}; losses of three steps differ by "
-            f"at most {apart:.1e}"
+            f"checked before: {case}: operations a step {flops}; losses of three steps against "
+            f"{item['against']}, {item['kind']}: {apart:.1e}"
         )
     for f in result["failures"]:
         out.append(f"failed: {f['program']}, {f['variant']}: {f['kind']}: {f['detail']}")

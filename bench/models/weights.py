@@ -70,6 +70,11 @@ def fill(library: Any, named: Iterable[tuple[str, Any]], seed: int = SEED) -> No
             tensor.copy_(library.from_numpy(parameter(name, tuple(tensor.shape), seed)))
 
 
+def asked(case: Case) -> int:
+    """How many words of a batch of text are asked for."""
+    return max(1, case.batch * case.sequence // ASKED)
+
+
 def inputs(case: Case, number: int = 0, seed: int = SEED) -> list[Array]:
     """What a model reads, by the case and the number of the batch.
 
@@ -86,8 +91,8 @@ def inputs(case: Case, number: int = 0, seed: int = SEED) -> list[Array]:
         return [pictures, rng.integers(0, shape.classes, case.batch)]
     words = rng.integers(0, BERTS[case.model].words, (case.batch, case.sequence))
     labels = np.full_like(words, bert.IGNORED)
-    asked = rng.permutation(words.size)[: max(1, words.size // ASKED)]
-    labels.ravel()[asked] = words.ravel()[asked]
+    places = rng.permutation(words.size)[: asked(case)]
+    labels.ravel()[places] = words.ravel()[places]
     kinds = np.zeros_like(words)
     kinds[:, case.sequence // 2 :] = 1
     return [words, kinds, labels, rng.integers(0, 2, case.batch)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,13 @@ def recorded() -> dict[str, Any]:
     return dict(json.loads(PATH.read_text(encoding="utf-8")))
 
 
+def text_of(found: dict[str, Any]) -> str:
+    """JSON with a line for each list, of numbers to 9 digits, which float32 has."""
+    plain = json.loads(json.dumps(found), parse_float=lambda text: float(f"{float(text):.9g}"))
+    text = json.dumps(plain, indent=1)
+    return re.sub(r"\[[^\[\]{}]*\]", lambda m: " ".join(m[0].split()), text) + "\n"
+
+
 def main() -> None:
     """Writes the file."""
     torch = importlib.import_module("torch")
@@ -43,7 +51,7 @@ def main() -> None:
         "first_steps": {case: record(torch, "eager", parse(case)) for case in CASES},
         "curves": {case: curve(torch, "eager", case) for case in CURVES},
     }
-    PATH.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    PATH.write_text(text_of(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -114,6 +114,7 @@ def make_result(rows: list[Json]) -> Json:
             str(CASE): {
                 "flops": 388785242112,
                 "against": "Torch",
+                "kind": "largest differences",
                 "variants": {"graph": {"loss": 1e-6, "total": 1e-6, "moment": 1e-3}},
             }
         },
@@ -136,6 +137,7 @@ def test_the_report_says_everything() -> None:
         "1.11x [1.11, 1.11] (1.25: met)",
         "0.90 (0.9: met)",
         "388,785,242,112 operations a step on both sides",
+        "against Torch, largest differences: graph 1.0e-06, 1.0e-03",
         "graph against itself 1.000x, agrees",
         "failed: p, eager: exit: status 1",
         "4 rounds",

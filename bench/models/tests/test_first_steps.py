@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import doctest
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import oneflow as flow
-from bench.models import first_steps, weights
+from bench.models import first_steps, rounding, weights
 from bench.models.cases import parse
+from bench.models.task import Task
 from bench.models.tests import record
 
 RECORDED = record.recorded()["first_steps"]
 PICTURES, TEXT = "resnet-tiny:b4:fp32:train", "bert-tiny:b2:s16:fp32:train"
+PICTURES_BF16, TEXT_BF16 = (case.replace("fp32", "bf16") for case in (PICTURES, TEXT))
 
 
 def found(case: str, setting: str = "eager", count: bool = False) -> list[str]:
     """What differs from PyTorch's record."""
-    got = first_steps.record(flow, setting, parse(case), count)
-    return first_steps.differences(got, RECORDED[case], first_steps.tolerance(parse(case)))
+    return judged(case, first_steps.record(flow, setting, parse(case), count))
+
+
+def judged(case: str, got: dict[str, Any]) -> list[str]:
+    """What differs between a record and PyTorch's, in float32 or as far as bfloat16 allows."""
+    if parse(case).dtype == "fp32":
+        return first_steps.differences(got, RECORDED[case], first_steps.tolerance(parse(case)))
+    plain = RECORDED[case.replace("bf16", "fp32")]
+    allowed = rounding.limits(parse(case), plain, [RECORDED[case]])
+    return rounding.differences(got, plain, allowed)
 
 
 @pytest.mark.parametrize("setting", ["eager", "graph"])
@@ -114,6 +126,106 @@ def test_control_of_a_wrong_model(
 ) -> None:
     fault(monkeypatch)
     assert found(case)
+
+
+def half(grad: Any) -> Any:
+    return 0.5 * grad
+
+
+def dropped(grad: Any) -> Any:
+    return 0.0 * grad
+
+
+def permuted(grad: Any) -> Any:
+    return grad.t().contiguous() if grad.ndim == 2 else flow.roll(grad, 1, 0)
+
+
+# In bfloat16: a factor 2 that is missing, a gradient in another order, one that a head loses.
+GRADIENTS: list[tuple[str, str, Callable[[Any], Any]]] = [
+    (TEXT_BF16, "bert.encoder.layer.0.output.dense.bias", half),
+    (TEXT_BF16, "bert.encoder.layer.1.attention.self.value.bias", half),
+    (TEXT_BF16, "bert.embeddings.LayerNorm.bias", half),
+    (TEXT_BF16, "cls.predictions.bias", half),
+    (TEXT_BF16, "bert.encoder.layer.0.attention.self.query.weight", permuted),
+    (TEXT_BF16, "bert.encoder.layer.1.output.LayerNorm.weight", permuted),
+    (TEXT_BF16, "cls.seq_relationship.weight", dropped),
+    (TEXT_BF16, "cls.predictions.transform.dense.weight", dropped),
+    (PICTURES_BF16, "fc.bias", half),
+    (PICTURES_BF16, "layer4.0.bn3.bias", permuted),
+    (PICTURES_BF16, "fc.weight", dropped),
+]
+
+
+@pytest.mark.parametrize(("case", "name", "change"), GRADIENTS)
+def test_control_of_a_wrong_gradient_in_bfloat16(
+    case: str, name: str, change: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(self: Task) -> float:
+        loss = self.loss(*self.inputs)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        parameter = dict(self.model.named_parameters())[name]
+        parameter.grad = change(parameter.grad)
+        self.optimizer.step()
+        return self._finished(loss.item())
+
+    monkeypatch.setattr(Task, "_train", wrong)
+    assert any(name in text for text in found(case))
+
+
+def moved(record: dict[str, Any], name: str, by: float) -> dict[str, Any]:
+    """A record in which each number of a parameter's moments is off by so much."""
+    moments = [{**m, name: [x + by for x in m[name]]} for m in record["moments"]]
+    return {**record, "moments": moments}
+
+
+def test_a_sum_that_cancels_may_be_off_by_its_terms_rounding() -> None:
+    """Two elements, whose gradients cancel over the pairs: PyTorch being right there by luck does
+    not make others wrong; a bias whose gradient is far from 0 has no such excuse.
+    """
+    plain, case = RECORDED[TEXT], parse(TEXT_BF16)
+    lucky = RECORDED[TEXT_BF16]
+    name = "cls.seq_relationship.bias"
+    lucky = {
+        **lucky,
+        "moments": [{**a, name: b[name]} for a, b in zip(lucky["moments"], plain["moments"])],
+    }
+    allowed = rounding.limits(case, plain, [lucky])
+    lengths = rounding.accumulated(plain["moments"][0], plain["sizes"])
+    assert allowed.moments[0][name] >= rounding.UNIT * lengths[name] > 0.0
+    little, much = (0.3 * allowed.moments[0][name], 3.0 * allowed.moments[0][name])
+    assert rounding.differences(moved(lucky, name, little), plain, allowed) == []
+    assert name in rounding.differences(moved(lucky, name, much), plain, allowed)[0]
+
+
+def test_losses_and_totals_in_bfloat16() -> None:
+    plain, rounded = RECORDED[TEXT], RECORDED[TEXT_BF16]
+    assert judged(TEXT_BF16, plain) == []
+    losses = [1.01 * loss for loss in plain["losses"]]
+    found = judged(TEXT_BF16, {**rounded, "losses": losses})
+    assert [text[:15] for text in found] == [f"loss of step {step}:" for step in (1, 2, 3)]
+    longer = [{n: [1.05 * x for x in v] for n, v in m.items()} for m in plain["moments"]]
+    assert "longer or shorter" in judged(TEXT_BF16, {**rounded, "moments": longer})[0]
+    assert judged(TEXT_BF16, {**rounded, "losses": [float("nan")] * 3})
+    assert judged(TEXT_BF16, {**rounded, "flops": 1})[0].startswith("operations of a step")
+    shares = rounding.shares(rounded, plain, rounding.limits(parse(TEXT_BF16), plain, [rounded]))
+    assert 0.0 < shares["moment"] <= 1.0 / rounding.MULTIPLE + 1e-9
+
+
+def test_examples() -> None:
+    assert doctest.testmod(rounding).failed == 0
+
+
+def test_a_sketch_has_the_length_of_a_difference() -> None:
+    """Over many names; of few elements exactly."""
+    rng, ratios = np.random.default_rng(0), []
+    for number in range(200):
+        a, b = rng.standard_normal((2, 1000))
+        one, other = (first_steps._summary(f"p{number}", x) for x in (a, b))
+        ratios.append(first_steps.apart(one, other) ** 2 / float(((a - b) ** 2).sum()))
+    assert 0.9 < np.mean(ratios) < 1.1 and 0.3 < np.std(ratios) < 0.7
+    few = [first_steps._summary("p", x) for x in (a[:7], b[:7])]
+    assert first_steps.apart(*few) == pytest.approx(float(np.linalg.norm(a[:7] - b[:7])))
 
 
 def test_differences_are_named() -> None:

@@ -51,8 +51,9 @@ def test_no_cases(words: tuple[str, ...]) -> None:
 
 def record(scale: float = 1.0, flops: int | None = 100) -> Json:
     """A record of first steps."""
-    moments = [{"w": [1.0 * scale, 0.5, -0.5]}] * 3
-    return {"flops": flops, "losses": [2.0 * scale, 1.0, 0.5], "moments": moments}
+    moments = [{"w": [scale, 0.6 * scale, -0.8 * scale]}] * 3
+    losses = [2.0 * scale, 1.0 * scale, 0.5 * scale]
+    return {"flops": flops, "losses": losses, "sizes": {"w": 2}, "moments": moments}
 
 
 class Machine:
@@ -130,6 +131,26 @@ def test_all_settings() -> None:
     assert result["references"] == ["PyTorch fast", "PyTorch"]
 
 
+def test_the_compiled_setting_stands_beside_the_fastest() -> None:
+    machine = Machine({**TIMES, "compile": 2.5})
+    args = arguments("--case", "resnet50:b1:fp32:inference", "--compiled", "--rounds", "1")
+    machine.cases = cases = speed.choose_cases(args, ())
+    result = speed.measure(
+        args, cases, TORCH, lambda line: None, machine.launch, machine.run, machine.clock
+    )
+    assert result["references"] == [speed.FASTEST, speed.COMPILED]
+    assert "frozen" in result["labels"][speed.COMPILED]
+    against = result["rows"][0]["modes"]["graph"]["speed"]
+    assert (against[speed.FASTEST]["target"], against[speed.COMPILED]["target"]) == (1.3, 1.0)
+    assert against[speed.COMPILED]["state"] == "met"
+    assert result["rows"][0]["modes"]["eager"]["speed"][speed.COMPILED]["target"] is None
+    both = measure(Machine({**TIMES, "compile": 0.5}), "--rounds=1", "--compiled", "--all-settings")
+    assert both["references"] == [speed.COMPILED, "PyTorch", "PyTorch fast"]
+    # A target of training is against the fastest eager one, wherever it stands.
+    against = both["rows"][0]["modes"]["graph"]["speed"]
+    assert [against[n]["target"] for n in both["references"]] == [None, 1.1, None]
+
+
 def test_without_pytorch_it_compares_its_own() -> None:
     result = measure(Machine(TIMES), "--rounds", "1", torch=NO_TORCH)
     assert result["references"] == [] and result["rows"][0]["seconds"]["graph"] == 1.0
@@ -151,6 +172,54 @@ def test_a_wrong_variant_is_not_timed() -> None:
     with pytest.raises(CheckError, match="graph does not compute what PyTorch does: loss"):
         measure(machine)
     assert machine.started == []
+
+
+class Rounding(Machine):
+    """Records in bfloat16 that are off by so much, in float32 by nothing."""
+
+    def __init__(self, off: Mapping[str, float]) -> None:
+        super().__init__({**TIMES})
+        self.off = off
+        self.asked: list[str] = []
+
+    def run(self, variant: rounds.Variant, words: Sequence[str], threads: int) -> list[Json]:
+        self.asked.append(f"{variant.library} {variant.setting} {words[0]}")
+        found = super().run(variant, words, threads)
+        off = self.off.get(variant.setting, 0.0) if "bf16" in words[0] else 0.0
+        if "--peak" not in words:
+            found[0]["record"] = record(1.0 + off)
+        return found
+
+
+def test_bfloat16_is_judged_by_its_distance_to_float32() -> None:
+    # PyTorch's settings are as far from each other as from float32: that alone is no fault.
+    off = {"eager": 0.05, "fast": -0.05, "graph": 0.12}
+    case = "bert-tiny:b2:s16:bf16:train"
+    machine = Rounding(off)
+    args = arguments("--case", case, "--mode", "graph", "--rounds", "1")
+    machine.cases = cases = speed.choose_cases(args, ())
+    quiet: Any = lambda line: None  # noqa: E731
+    result = speed.measure(args, cases, TORCH, quiet, machine.launch, machine.run, machine.clock)
+    assert "torch eager bert-tiny:b2:s16:fp32:train" in machine.asked
+    checked = result["checked"][case]
+    assert checked["against"] == "PyTorch in float32" and "shares" in checked["kind"]
+    assert checked["variants"]["graph"]["loss"] == pytest.approx(0.8)
+    machine = Rounding({**off, "graph": 0.2})
+    machine.cases = cases
+    with pytest.raises(CheckError, match="graph does not compute what PyTorch in float32 does"):
+        speed.measure(args, cases, TORCH, quiet, machine.launch, machine.run, machine.clock)
+    assert machine.started == []
+
+
+def test_without_pytorch_ours_are_judged_by_each_other() -> None:
+    plain, near, far = record(), record(1.05), record(1.4)
+    case = Case("bert-tiny", 2, 16, "bf16")
+    found = before.compare_rounded({"graph": near, "eager": near}, case, plain, "eager", [])
+    assert set(found["variants"]) == {"graph", "eager"}
+    with pytest.raises(CheckError, match="graph does not"):
+        before.compare_rounded({"graph": far, "eager": near}, case, plain, "eager", [])
+    alone = before.compare_rounded({"graph": far}, case, plain, "eager", [])
+    assert alone["variants"] == {}
 
 
 def test_operations_that_differ_are_an_error() -> None:
