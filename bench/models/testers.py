@@ -19,11 +19,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
-import numpy
-
+from bench import commits
+from bench.commits import BuildFailed
 from bench.harness import host, launch, torch_env
 from bench.harness.analysis import make_rows as harness_rows
 from bench.harness.plan import CONTROL, GATE, INFO, Plan, Program, Row, Versus
@@ -102,16 +101,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, help="at most so many")
     parser.add_argument("--seconds", type=float, default=1.0, help="timed at least in each process")
     parser.add_argument("--threads", type=int, help="default: one for each usable core")
-    parser.add_argument("--bazel-flag", action="append", default=[], help="such as --jobs=2")
-    parser.add_argument("--build-timeout", type=float, default=3600.0, metavar="SECONDS")
-    work = torch_env.default_cache(os.environ) / "testers"
-    parser.add_argument("--work", type=user_path, default=work, help="for worktrees and wheels")
+    commits.add_arguments(parser)
     torch_env.add_arguments(parser)
     return parser
-
-
-class BuildFailed(Exception):
-    """A commit does not build; the text says which, and ends with the end of its log."""
 
 
 def make_sides(args: argparse.Namespace, say: Say) -> list[Side]:
@@ -121,8 +113,7 @@ def make_sides(args: argparse.Namespace, say: Say) -> list[Side]:
         BuildFailed: a commit does not build.
         ValueError: there is no such commit, or no PyTorch.
     """
-    top = Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", "."))
-    repository = builds.Repository(top)
+    repository = commits.here()
     if args.ref is None:
         sides = [Side(HEAD, own_label(repository), sys.executable, "oneflow", own_path())]
     else:
@@ -151,25 +142,11 @@ def own_label(repository: builds.Repository) -> str:
 
 def _built(args: argparse.Namespace, repository: builds.Repository, say: Say) -> list[Side]:
     """Head, base, and base again."""
-    try:
-        head, base = repository.resolve(args.ref), repository.resolve(args.base)
-    except builds.GitError as fault:
-        raise ValueError(str(fault)) from None
-    builder = builds.Builder(repository, args.work, args.bazel_flag, args.build_timeout)
-    packages = str(Path(numpy.__file__).parent.parent)
-    sides = []
-    with builds.locked(args.work):
-        for name, revision in ((HEAD, head), (BASE, base)):
-            label = f"{revision.ref}@{revision.commit[:7]}"
-            say(f"building {label}; its log: {args.work / name}.log")
-            try:
-                made = builder.build(name, revision.commit, Path(f"{args.work / name}.log"))
-            except builds.BuildError as fault:
-                raise BuildFailed(f"{label} does not build: {fault.detail}") from None
-            except builds.GitError as fault:
-                raise ValueError(f"{label} cannot be checked out: {fault}") from None
-            path = (str(made.site), packages, str(ROOT))
-            sides.append(Side(name, label, sys.executable, "oneflow", path, revision.subject))
+    names = {HEAD: args.ref, BASE: args.base}
+    sides = [
+        Side(name, library.label, sys.executable, "oneflow", library.path, library.about)
+        for name, library in commits.build(args, names, repository, say).items()
+    ]
     return [*sides, replace(sides[1], name=AGAIN)]
 
 

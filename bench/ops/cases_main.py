@@ -1,5 +1,6 @@
-"""The measured process of the case file: `cases_main.py oneflow|torch FAMILY [SIZE ...]`.
+"""The measured process of the case file: `cases_main.py oneflow|torch FAMILY [SIZE|CASE ...]`.
 
+SIZE is a class of sizes, CASE the name of a figure, such as "add / 1 kB"; none stands for all.
 A figure is that of one statement. PyTorch reports, for cases that name one, a second figure: with a
 result tensor that was there, its pages touched; OneFlow reports its own figure again beside it.
 """
@@ -7,6 +8,7 @@ result tensor that was there, its pages touched; OneFlow reports its own figure 
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -79,18 +81,22 @@ def check_of(value: Any, names: dict[str, Any], random: bool) -> dict[str, Any]:
     return {"shape": shape, "mean": float(np.mean(np.abs(part))) if part.size else 0.0}
 
 
+def chosen(family: str, wanted: Collection[str]) -> list[tuple[Case, str]]:
+    """The cases of a family that the command line means, each in a class of sizes."""
+    return [
+        (case, size)
+        for case in FAMILIES[family]
+        for size in case.sizes
+        if not wanted or size in wanted or metric(case, size) in wanted
+    ]
+
+
 def main() -> None:
     """Times the cases of one family, and reports each."""
-    sizes = [word for word in sys.argv[3:] if word in SIZES]
+    wanted = set(sys.argv[3:])
     del sys.argv[3:]
     library, reporter, args = start("Times the case file.", "family")
-    timed = [
-        (case, size)
-        for case in FAMILIES[args.family]
-        for size in case.sizes
-        if not sizes or size in sizes
-    ]
-    for case, size in shuffled(timed):
+    for case, size in shuffled(chosen(args.family, wanted)):
         names = names_of(library, case, SIZES[size])
         value = eval(case.statement, names)
         check = check_of(value, names, args.family == "random")
