@@ -70,9 +70,12 @@ def make(library: Any, config: Config) -> Any:
         def scores(self, words: Any, kinds: Any) -> Any:
             """Of the words (n, length, words), and of the pairs (n, 2)."""
             x, pooled = self.bert(words, kinds)
+            return self.named(x), self.cls.seq_relationship(pooled)
+
+        def named(self, x: Any) -> Any:
+            """Scores of words from what the encoder gives for places (..., width)."""
             head, shared = self.cls.predictions, self.bert.embeddings.word_embeddings.weight
-            named = nn.functional.linear(head.transform(x), shared, head.bias)
-            return named, self.cls.seq_relationship(pooled)
+            return nn.functional.linear(head.transform(x), shared, head.bias)
 
         def forward(self, words: Any, kinds: Any, labels: Any, follows: Any) -> Any:
             named, related = self.scores(words, kinds)
