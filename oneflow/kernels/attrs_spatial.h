@@ -17,6 +17,8 @@ namespace oneflow {
 inline constexpr int kMaxSpatialDims = 3;
 // Channels that lie side by side in a blocked array (N, C / 16, H, W, 16), which passes over graphs make.
 inline constexpr int64_t kChannelBlock = 16;
+// Elements of a window of a pool over blocks: their numbers are bytes.
+inline constexpr int64_t kMostPooled = 256;
 
 struct SpatialList {
   int32_t count = 0;
@@ -33,7 +35,8 @@ struct SpatialList {
 
 // convolution and its two gradients. `padding` goes before the data, `padding_after` behind it (the
 // kernels need only the former; shapes say the rest). `size`: spatial sizes of the result of the
-// gradient by input, kernel sizes of the gradient by weight.
+// gradient by input, kernel sizes of the gradient by weight. `float_weight`: the gradient by the weight of blocked bfloat16
+// is float32.
 struct ConvAttrs {
   SpatialList stride;
   SpatialList padding;
@@ -41,6 +44,7 @@ struct ConvAttrs {
   SpatialList dilation;
   int64_t groups = 1;
   SpatialList size;
+  bool float_weight = false;
 };
 
 // max_pool, avg_pool and their gradients. `size`: spatial sizes of the gradient's result.

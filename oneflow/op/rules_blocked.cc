@@ -43,6 +43,15 @@ Maybe<void> InferAsPlain(const InferContext& context, InferFn rule, TensorMeta* 
   return rule(plain, outputs);
 }
 
+// The same for a convolution with a weight, which may be float32 beside bfloat16.
+Maybe<void> InferWithWeight(const InferContext& context, InferFn rule, TensorMeta* outputs) {
+  TensorMeta weight = *context.inputs[1];
+  const DataType dtype = context.inputs[0]->dtype;
+  if (dtype == DataType::kBFloat16 && weight.dtype == DataType::kFloat) { weight.dtype = dtype; }
+  const TensorMeta* inputs[] = {context.inputs[0], &weight};
+  return InferAsPlain({context.op, inputs, 2, context.attrs}, rule, outputs);
+}
+
 }  // namespace
 
 Maybe<void> InferBlockChannels(const InferContext& context, TensorMeta* outputs) {
@@ -59,7 +68,7 @@ Maybe<void> InferUnblockChannels(const InferContext& context, TensorMeta* output
 
 Maybe<void> InferBlockedConvolution(const InferContext& context, TensorMeta* outputs) {
   if (context.inputs[0]->shape.size() != 4) { JUST(CheckBlocked(context, 0)); }
-  JUST(InferAsPlain(context, &InferConvolution, outputs));
+  JUST(InferWithWeight(context, &InferConvolution, outputs));
   JUST(CheckWhole(context, outputs[0].shape));
   outputs[0].shape = Blocked(outputs[0].shape);
   return Ok();
@@ -67,7 +76,7 @@ Maybe<void> InferBlockedConvolution(const InferContext& context, TensorMeta* out
 
 Maybe<void> InferBlockedConvInputGrad(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckBlocked(context, 0));
-  JUST(InferAsPlain(context, &InferConvInputGrad, outputs));
+  JUST(InferWithWeight(context, &InferConvInputGrad, outputs));
   JUST(CheckWhole(context, outputs[0].shape));
   outputs[0].shape = Blocked(outputs[0].shape);
   return Ok();
@@ -76,26 +85,38 @@ Maybe<void> InferBlockedConvInputGrad(const InferContext& context, TensorMeta* o
 Maybe<void> InferBlockedConvWeightGrad(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckBlocked(context, 0));
   if (context.inputs[1]->shape.size() != 4) { JUST(CheckBlocked(context, 1)); }
-  return InferAsPlain(context, &InferConvWeightGrad, outputs);
+  JUST(InferAsPlain(context, &InferConvWeightGrad, outputs));
+  if (!context.GetAttrs<ConvAttrs>().float_weight) { return Ok(); }
+  const DataType dtype = context.inputs[0]->dtype;
+  if (dtype != DataType::kBFloat16) {
+    return RuntimeError("[{}] expects bfloat16 where the result is float32, got {}", context.op,
+                        DataTypeName(dtype));
+  }
+  outputs[0].dtype = DataType::kFloat;
+  return Ok();
 }
 
 Maybe<void> InferBlockedMaxPool(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckBlocked(context, 0));
   JUST(InferAsPlain(context, &InferMaxPool, outputs));
   outputs[0].shape = outputs[1].shape = Blocked(outputs[0].shape);
-  outputs[1].dtype = DataType::kInt32;
-  return Ok();
+  outputs[1].dtype = DataType::kUInt8;
+  const SpatialList& kernel = context.GetAttrs<PoolAttrs>().kernel;
+  if (kernel[0] <= kMostPooled && kernel[1] <= kMostPooled / kernel[0]) { return Ok(); }
+  return RuntimeError("[{}] expects windows of at most {} elements, got {}", context.op,
+                      kMostPooled, kernel.ToDims());
 }
 
 Maybe<void> InferBlockedMaxPoolBackward(const InferContext& context, TensorMeta* outputs) {
   JUST(CheckBlocked(context, 0));
   const Shape& grad = context.inputs[0]->shape;
-  const TensorMeta& pixels = *context.inputs[1];
-  const SpatialList& size = context.GetAttrs<SpatialSizeAttrs>().size;
-  if (pixels.shape != grad || pixels.dtype != DataType::kInt32 || size.count != 2) {
-    return RuntimeError("[{}] expects int32 indices of the gradient's shape {} and two sizes, got "
+  const TensorMeta& numbers = *context.inputs[1];
+  const SpatialList& size = context.GetAttrs<PoolAttrs>().size;
+  if (numbers.shape != grad || numbers.dtype != DataType::kUInt8 || size.count != 2) {
+    return RuntimeError("[{}] expects uint8 numbers of the gradient's shape {} and two sizes, got "
                         "{} {} and {}",
-                        context.op, grad, DataTypeName(pixels.dtype), pixels.shape, size.ToDims());
+                        context.op, grad, DataTypeName(numbers.dtype), numbers.shape,
+                        size.ToDims());
   }
   outputs[0].shape = Shape{grad[0], grad[1], size[0], size[1], kChannelBlock};
   return Ok();

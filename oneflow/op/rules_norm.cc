@@ -151,13 +151,13 @@ Maybe<Shape> FusedChannels(const InferContext& context, int x) {
   JUST(CheckFloating(context, x));
   const Shape& shape = context.inputs[x]->shape;
   if (context.GetAttrs<FusedBatchNormAttrs>().blocked) {
-    if (shape.size() == 5 && shape[4] == kChannelBlock &&
-        context.inputs[x]->dtype == DataType::kFloat) {
+    const DataType dtype = context.inputs[x]->dtype;
+    const bool serves = dtype == DataType::kFloat || dtype == DataType::kBFloat16;
+    if (shape.size() == 5 && shape[4] == kChannelBlock && serves) {
       return Shape{shape[1] * kChannelBlock};
     }
-    return RuntimeError("[{}] expects a float32 input (N, C / {}, H, W, {}), got {} {}", context.op,
-                        kChannelBlock, kChannelBlock, DataTypeName(context.inputs[x]->dtype),
-                        shape);
+    return RuntimeError("[{}] expects a float32 or bfloat16 input (N, C / {}, H, W, {}), got {} {}",
+                        context.op, kChannelBlock, kChannelBlock, DataTypeName(dtype), shape);
   }
   if (shape.size() < 3) {
     return RuntimeError("[{}] expects an input (N, C, ...) of at least 3 dimensions, got {}",

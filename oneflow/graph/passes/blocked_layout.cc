@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "oneflow/graph/call_builder.h"
+#include "oneflow/graph/passes/blocked_weights.h"
 #include "oneflow/kernels/attrs_norm.h"
 #include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/op/generated/op_defs_batch_norm.h"
@@ -31,9 +33,19 @@ void SetAttrs(Node* node, const Attrs& attrs) {
 
 // May the array be had in blocks?
 bool IsBlockable(const TensorMeta& meta) {
-  return meta.shape.size() == 4 && meta.dtype == DataType::kFloat && meta.contiguous &&
-         meta.Count() > 0 && meta.shape[1] % kChannelBlock == 0 &&
-         meta.device.type() == DeviceType::kCPU;
+  const bool serves = meta.dtype == DataType::kFloat || meta.dtype == DataType::kBFloat16;
+  return meta.shape.size() == 4 && serves && meta.contiguous && meta.Count() > 0 &&
+         meta.shape[1] % kChannelBlock == 0 && meta.device.type() == DeviceType::kCPU;
+}
+
+// Are images large enough for a convolution that reads and writes so many elements with this weight?
+bool IsWorthwhile(const TensorMeta& weight, double elements) {
+  if (elements < kLeastElements) { return false; }
+  // Plain convolutions of bfloat16 bring images and weights into order, too.
+  if (weight.dtype == DataType::kBFloat16) { return true; }
+  const auto pairs = static_cast<double>(weight.shape[0] * weight.shape[1]);
+  const auto weights = static_cast<double>(weight.Count());
+  return pairs <= kMostPairs * elements && weights <= kMostWeights * elements;
 }
 
 TensorMeta BlockedMeta(const TensorMeta& plain) {
@@ -145,16 +157,15 @@ class Blocker {
       return Change();
     }
     const TensorMeta& w = MetaOf(weight == 2 ? node.outputs[0] : node.inputs[weight]);
-    if (w.dtype != DataType::kFloat || w.shape.size() != 4 || !w.contiguous) { return Change(); }
+    if (w.dtype != MetaOf(node.inputs[0]).dtype || w.shape.size() != 4 || !w.contiguous) {
+      return Change();
+    }
     double elements = 0;
     for (size_t i : {size_t{0}, size_t{1}}) {  // the source and what it is convolved to
       const ValueId id = weight == 2 ? node.inputs[i] : i == 0 ? node.inputs[0] : node.outputs[0];
       elements += static_cast<double>(MetaOf(id).Count());
     }
-    const auto pairs = static_cast<double>(w.shape[0] * w.shape[1]);
-    const auto weights = static_cast<double>(w.Count());
-    if (pairs > kMostPairs * elements || weights > kMostWeights * elements) { return Change(); }
-    if (elements < kLeastElements) { return Change(); }
+    if (!IsWorthwhile(w, elements)) { return Change(); }
     // A picture of few channels is taken as it is.
     const size_t source = weight == 2 ? 1 : 0;
     if (node.def != &kConvolutionInputGradDef && !IsBlockable(MetaOf(node.inputs[source]))) {
@@ -163,8 +174,17 @@ class Blocker {
     return Fits(node, change) && HasKernel(node, change) ? change : Change();
   }
 
+  // Are parameters and statistics float32, as norms on blocks want them?
+  bool HasFloatParameters(const Node& node) const {
+    const auto is_other = [&](ValueId id) {
+      return id != kNoValue && MetaOf(id).shape.size() == 1 && MetaOf(id).dtype != DataType::kFloat;
+    };
+    return std::none_of(node.inputs.begin(), node.inputs.end(), is_other) &&
+           std::none_of(node.outputs.begin(), node.outputs.end(), is_other);
+  }
+
   Change ForNorm(const Node& node) const {
-    if (node.form != Form::kFresh) { return Change(); }
+    if (node.form != Form::kFresh || !HasFloatParameters(node)) { return Change(); }
     if (node.def == &kFusedBatchNormDef) { return {node.def, {{0, 3}, {0}}}; }
     if (node.def == &kFusedBatchNormBackwardDef) { return {node.def, {{0, 1, 2, 6}, {0}}}; }
     if (node.def == &kFusedBatchNormAddBackwardDef) { return {node.def, {{0, 1, 2, 6}, {0, 3}}}; }
@@ -176,7 +196,7 @@ class Blocker {
     return {&kFusedBatchNormBackwardDef, {{0, 1}, {0}}};
   }
 
-  // A pool of maxima, and its gradient; both or neither, since pixels are counted in another type in blocks.
+  // A pool of maxima, and its gradient; both or neither, since blocks know maxima by their places in windows.
   Change ForPool(const Node& node) const {
     if (node.form != Form::kFresh) { return Change(); }
     if (node.def == &kMaxPoolDef && PixelsStay(node)) { return {&kBlockedMaxPoolDef, {{0}, {0}}}; }
@@ -192,6 +212,11 @@ class Blocker {
 
   // Are the pixels that the pool gives used by gradients alone, which can be had in blocks?
   bool PixelsStay(const Node& pool) const {
+    const SpatialList& kernel = AttrsOf<PoolAttrs>(pool).kernel;
+    if (kernel.count != 2 || kernel[0] > kMostPooled || kernel[1] > kMostPooled / kernel[0]) {
+      return false;
+    }
+    const Shape& in = MetaOf(pool.inputs[0]).shape;
     const BufferId pixels = original_.BufferOf(pool.outputs[1]);
     for (ValueId id : original_.outputs()) {
       if (original_.BufferOf(id) == pixels) { return false; }
@@ -206,7 +231,7 @@ class Blocker {
       const bool gradient = node.def == &kScatterPixelsDef && node.form == Form::kFresh &&
                             node.inputs[1] == pool.outputs[1] &&
                             IsBlockable(MetaOf(node.inputs[0])) && IsOwn(node.outputs[0]);
-      if (!gradient) { return false; }
+      if (!gradient || MetaOf(node.outputs[0]).shape != in) { return false; }
     }
     return true;
   }
@@ -308,17 +333,23 @@ class Blocker {
       plain_[at] = kNoValue;
     }
     if (change.def == &kBlockedMaxPoolDef) {
-      TensorMeta pixels = BlockedMeta(MetaOf(node.outputs[0]));
-      pixels.dtype = DataType::kInt32;
-      made.outputs[1] = graph_.AddComputed(pixels);
+      TensorMeta numbers = BlockedMeta(MetaOf(node.outputs[0]));
+      numbers.dtype = DataType::kUInt8;
+      made.outputs[1] = graph_.AddComputed(numbers);
       plain_[static_cast<size_t>(node.outputs[1])] = made.outputs[1];
+      pools_[node.outputs[1]] = AttrsOf<PoolAttrs>(node);
     }
     graph_.Record(std::move(made));
   }
 
   // Operands and attributes as the op on blocks has them.
-  static void Rewrite(const Node& node, const Change& change, Node* made) {
+  void Rewrite(const Node& node, const Change& change, Node* made) const {
     made->def = change.def;
+    if (change.def == &kBlockedMaxPoolBackwardDef) {
+      PoolAttrs attrs = pools_.at(node.inputs[1]);
+      attrs.size = AttrsOf<SpatialSizeAttrs>(node).size;
+      SetAttrs(made, attrs);
+    }
     if (change.def == &kBlockedConvolutionDef || change.def == &kBlockedConvolutionInputGradDef) {
       made->inputs.resize(2);
     }
@@ -372,6 +403,7 @@ class Blocker {
   std::vector<bool> own_;         // of each value of the original
   std::vector<ValueId> plain_;    // where it is found in the new graph as it was; kNoValue: nowhere
   std::vector<ValueId> blocked_;  // the same, in blocks
+  std::map<ValueId, PoolAttrs> pools_;  // in blocks, by the pixels that they gave
   int64_t fired_ = 0;
   double convolved_ = 0;
   double converted_ = 0;
@@ -379,7 +411,11 @@ class Blocker {
 
 }  // namespace
 
-Maybe<PassResult> BlockLayout(const LogicalGraph& graph) { return Blocker(graph).Run(); }
+Maybe<PassResult> BlockLayout(const LogicalGraph& graph) {
+  PassResult result = Blocker(graph).Run();
+  if (result.fired == 0) { return result; }
+  return PassResult{JUST(KeepWeightsInFloat(result.graph)), result.fired};
+}
 
 }  // namespace graph
 }  // namespace oneflow

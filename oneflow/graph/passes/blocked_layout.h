@@ -1,9 +1,10 @@
 // Blocked layout: chains of convolutions keep what is between them in blocks of 16 channels, (N, C / 16, H, W, 16),
 // as the fastest convolution kernels take it, instead of bringing it into that order and back at each of them.
 //
-// Convolutions and their gradients ask for blocks where the kernel has them (float32, two spatial dimensions, one group, no
-// bias, whole blocks of channels, a machine with AVX-512) and where images are large beside the weights: those
-// stay plain, and are brought into the kernel's order at each call. Batch norm in training, pools of maxima and
+// Convolutions and their gradients ask for blocks where the kernel has them (float32 or bfloat16, two spatial dimensions, one
+// group, no bias, whole blocks of channels, a machine with AVX-512) and, in float32, where images are large beside the
+// weights: those stay plain, and are brought into the kernel's order at each call. In bfloat16 a plain
+// convolution brings everything into order, so that blocks lose nothing. Batch norm in training, pools of maxima and
 // elementwise ops go along when what they read is in blocks. Everything else reads and writes plain arrays;
 // block_channels and unblock_channels stand between. What the graph is given, captures or returns stays plain.
 #ifndef ONEFLOW_GRAPH_PASSES_BLOCKED_LAYOUT_H_

@@ -30,11 +30,16 @@ Ops OpsOf(const LogicalGraph& graph) {
 
 // Convolutions of 3 x 3 over 32 channels, (2, 32, 64, 64).
 struct Net {
+  explicit Net(DataType dtype = DataType::kFloat, DataType parameter = DataType::kFloat)
+      : x(g.AddInput("x", MetaOf(shape, dtype))),
+        weight(g.AddCaptured("weight", MetaOf({32, 32, 3, 3}, dtype), StorageRef())),
+        gamma(g.AddCaptured("gamma", MetaOf({32}, parameter), StorageRef())) {}
+
   LogicalGraph g{"G"};
   const Shape shape{2, 32, 64, 64};
-  ValueId x = g.AddInput("x", MetaOf(shape));
-  ValueId weight = g.AddCaptured("weight", MetaOf({32, 32, 3, 3}), StorageRef());
-  ValueId gamma = g.AddCaptured("gamma", MetaOf({32}), StorageRef());
+  ValueId x;
+  ValueId weight;
+  ValueId gamma;
 
   static ConvAttrs Attrs(int64_t size) {
     ConvAttrs attrs;
@@ -97,9 +102,8 @@ TEST_F(BlockedLayoutTest, ConvertsAtTheEndsOnly) {
                                       "relu", conv, conv, conv, "unblock_channels", "relu"}));
 }
 
-TEST_F(BlockedLayoutTest, GradientsGoAlong) {
-  if (!Serves()) { return; }
-  Net net;
+void ExpectGradientsGoAlong(DataType dtype) {
+  Net net(dtype);
   const ValueId a = net.Conv(net.x);
   const std::vector<ValueId> norm = net.Norm(a);
   const ValueId b = net.Conv(norm[0]);
@@ -118,10 +122,30 @@ TEST_F(BlockedLayoutTest, GradientsGoAlong) {
                  conv + "_weight_grad"}));
 }
 
+TEST_F(BlockedLayoutTest, GradientsGoAlong) {
+  if (!Serves()) { return; }
+  ExpectGradientsGoAlong(DataType::kFloat);
+  ExpectGradientsGoAlong(DataType::kBFloat16);
+}
+
+// Norms on blocks have float32 parameters only.
+TEST_F(BlockedLayoutTest, NormsWithShortParametersStayPlain) {
+  if (!Serves()) { return; }
+  for (DataType parameter : {DataType::kFloat, DataType::kBFloat16}) {
+    Net net(DataType::kBFloat16, parameter);
+    const ValueId y = net.Norm(net.Chain(net.x))[0];
+    net.g.SetOutputs({Call(&net.g, kReluDef, {net.Chain(net.Chain(y))})});
+    const Ops ops = OpsOf(net.Run(9).graph);
+    const bool blocked = std::count(ops.begin(), ops.end(), "fused_batch_norm") == 1;
+    EXPECT_EQ(blocked, parameter == DataType::kFloat);
+  }
+}
+
 TEST_F(BlockedLayoutTest, PoolsOfMaximaKeepTheirPixels) {
   if (!Serves()) { return; }
-  for (bool shown : {false, true}) {
-    Net net;
+  for (int i = 0; i < 4; ++i) {
+    const bool shown = i % 2 == 1;
+    Net net(i < 2 ? DataType::kFloat : DataType::kBFloat16);
     PoolAttrs attrs;
     attrs.kernel = attrs.stride = SpatialList(Dims{2, 2});
     attrs.padding = SpatialList(Dims{0, 0});
@@ -139,6 +163,24 @@ TEST_F(BlockedLayoutTest, PoolsOfMaximaKeepTheirPixels) {
     EXPECT_EQ(std::count(ops.begin(), ops.end(), "blocked_max_pool"), shown ? 0 : 1);
     EXPECT_EQ(std::count(ops.begin(), ops.end(), "blocked_max_pool_backward"), shown ? 0 : 1);
   }
+}
+
+// The numbers of maxima in their windows are bytes.
+TEST_F(BlockedLayoutTest, PoolsOfLargeWindowsStayPlain) {
+  Net net;
+  PoolAttrs attrs;
+  attrs.kernel = attrs.stride = SpatialList(Dims{17, 16});
+  attrs.padding = SpatialList(Dims{0, 0});
+  attrs.dilation = SpatialList(Dims{1, 1});
+  const ValueId blocks = net.g.AddInput("blocks", MetaOf({2, 2, 64, 64, 16}));
+  const auto pooled = net.g.Append(&kBlockedMaxPoolDef, &attrs, {blocks}, kNoStack);
+  ASSERT_FALSE(pooled.ok());
+  EXPECT_NE(pooled.error()->message().find("at most 256 elements"), std::string::npos);
+  if (!Serves()) { return; }
+  const ValueId y = net.Chain(net.Chain(net.x));
+  net.g.SetOutputs({CHECK_JUST(net.g.Append(&kMaxPoolDef, &attrs, {y}, kNoStack))[0]});
+  const Ops ops = OpsOf(net.Run(6).graph);
+  EXPECT_EQ(std::count(ops.begin(), ops.end(), "max_pool"), 1);
 }
 
 // What is seen from outside stays plain: outputs, views, what is captured and written.
@@ -202,14 +244,19 @@ TEST_F(BlockedLayoutTest, KeepsWhatCannotWin) {
     net.g.SetOutputs({y});
     net.Run(0);
   }
-  {
-    LogicalGraph g("G");  // weights are most of the work
+}
+
+// Where weights are most of the work, float32 stays plain.
+TEST_F(BlockedLayoutTest, SmallImages) {
+  for (DataType dtype : {DataType::kFloat, DataType::kBFloat16}) {
+    LogicalGraph g("G");
     const ConvAttrs attrs = Net::Attrs(0);
-    const ValueId weight = g.AddCaptured("w", MetaOf({256, 256, 3, 3}), StorageRef());
-    ValueId y = g.AddInput("x", MetaOf({1, 256, 20, 20}));
+    const ValueId weight = g.AddCaptured("w", MetaOf({256, 256, 3, 3}, dtype), StorageRef());
+    ValueId y = g.AddInput("x", MetaOf({1, 256, 20, 20}, dtype));
     for (int i = 0; i < 5; ++i) { y = Call(&g, kConvolutionDef, {y, weight, kNoValue}, &attrs); }
-    g.SetOutputs({y});
-    EXPECT_EQ(CHECK_JUST(BlockLayout(g)).fired, 0);
+    g.SetOutputs({Call(&g, kReluDef, {y})});
+    const bool blocks = Serves() && dtype == DataType::kBFloat16;
+    EXPECT_EQ(CHECK_JUST(BlockLayout(g)).fired, blocks ? 5 : 0);
   }
 }
 

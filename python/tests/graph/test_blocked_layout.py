@@ -141,6 +141,51 @@ def test_resnet18() -> None:
         assert graph.passes()["blocked_layout"] == RESNET18
 
 
+class ShortTrain(Train):
+    """A step under autocast to bfloat16."""
+
+    def build(self, x: Any, classes: Any) -> Any:
+        """Loss, and the gradients of all parameters."""
+        with flow.autocast("cpu", dtype=flow.bfloat16):
+            loss = self.loss(self.model(x), classes)
+        loss.backward()
+        return loss, [p.grad for p in self.model.parameters()]
+
+
+def test_bfloat16() -> None:
+    """Close to float64: no farther than eager, which rounds as often."""
+    model, eager, exact = network(), network(), network()
+    x, classes = batches(1)[0]
+    graph = ShortTrain(model)
+    got = graph(x, classes)[1]
+    with flow.autocast("cpu", dtype=flow.bfloat16):
+        loss = nn.functional.cross_entropy(eager(x), classes)
+    loss.backward()
+    exact.to(flow.float64)
+    nn.functional.cross_entropy(exact(x.to(flow.float64)), classes).backward()
+    want = [p.grad for p in exact.parameters()]
+    assert all(g.dtype == flow.float32 for g in got)
+    assert distance(got, want) <= 1.2 * distance([p.grad for p in eager.parameters()], want)
+    if has_blocks():
+        assert graph.passes()["blocked_layout"] == CONVOLUTIONS
+
+
+def test_bfloat16_follows_its_parameters() -> None:
+    """What a step reads is what the step before left, though no copy in bfloat16 is kept."""
+    model, other = network(), network()
+    other.load_state_dict(model.state_dict())
+    graph, plain = ShortTrain(model), ShortTrain(other, "blocked_layout")
+    for x, classes in batches(3):
+        got, want = graph(x, classes)[0], plain(x, classes)[0]
+        assert abs(got.item() - want.item()) <= 2e-2 * abs(want.item())
+        for each in (model, other):
+            with flow.no_grad():
+                each[4].conv1.weight.mul_(0.5)
+    for one, two in zip(model.parameters(), other.parameters()):
+        if one.dim() == 4:  # biases are all gradient, and so all rounding
+            assert_close(one, two, "weight", 2e-2)
+
+
 def test_a_parameter_that_is_changed_between_runs() -> None:
     model, other = network(), network()
     other.load_state_dict(model.state_dict())

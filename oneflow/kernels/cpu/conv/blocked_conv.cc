@@ -2,7 +2,8 @@
 // AVX-512 kernels take channels in blocks of 16 as they are; and block_channels and unblock_channels.
 //
 // Weights are plain: oneDNN's order of them is made at each call, right before it is read. A source of few channels
-// (a picture) may be plain, too.
+// (a picture) may be plain, too. Activations are float32 or bfloat16; beside the latter a weight may be
+// float32, and is rounded as it is brought into order.
 #include <algorithm>
 
 #include "oneflow/device/cpu/parallel.h"
@@ -24,12 +25,13 @@ ConvProblem ProblemOf(ConvKind kind, const KernelCall& call) {
   ConvProblem p;
   p.kind = kind;
   p.geometry = GeometryOf(kind, plain.call());
-  p.dtype = DataType::kFloat;
+  p.dtype = at.src->dtype;
   p.src = IsBlocked(*at.src) ? ConvLayout::kBlocked : ConvLayout::kPlain;
   p.weight = ConvLayout::kPlain;
   p.dst = ConvLayout::kBlocked;
   p.has_bias = false;
   p.threads = call.threads;
+  p.float_weight = p.dtype == DataType::kBFloat16 && at.weight->dtype == DataType::kFloat;
   return p;
 }
 
@@ -37,8 +39,13 @@ template <ConvKind kind>
 const char* Accept(const KernelCall& call) {
   if (BestIsa() != Isa::kAvx512) { return "no AVX-512"; }
   const ConvOperands at = OperandsOf(kind, call);
+  const DataType dtype = at.src->dtype;
+  if (dtype != DataType::kFloat && dtype != DataType::kBFloat16) {
+    return "a dtype that is neither float32 nor bfloat16";
+  }
+  const bool fits = at.weight->dtype == dtype || at.weight->dtype == DataType::kFloat;
+  if (at.dst->dtype != dtype || !fits) { return "dtypes that do not go together"; }
   for (const ArrayView* view : {at.src, at.weight, at.dst}) {
-    if (view->dtype != DataType::kFloat) { return "a dtype that is not float32"; }
     if (!view->contiguous) { return "an operand that is not dense"; }
   }
   const ConvProblem p = ProblemOf(kind, call);
@@ -75,8 +82,8 @@ double Cost(const KernelCall& call) {
 // Pixels of one block that are moved at a time: both sides of them fit the first-level cache.
 constexpr int64_t kPixels = 128;
 
-template <bool kToBlocks>
-void MovePixels(const float* from, float* to, int64_t plane, int64_t count) {
+template <bool kToBlocks, typename T>
+void MovePixels(const T* from, T* to, int64_t plane, int64_t count) {
   if (kToBlocks) {
     for (int64_t i = 0; i < count; ++i) {
       for (int64_t c = 0; c < kChannelBlock; ++c) {
@@ -90,14 +97,15 @@ void MovePixels(const float* from, float* to, int64_t plane, int64_t count) {
   }
 }
 
-template <bool kToBlocks>
-Maybe<void> Move(const KernelCall& call) {
+// T: a type of the elements' size.
+template <bool kToBlocks, typename T>
+void MoveAs(const KernelCall& call) {
   const ArrayView& blocked = kToBlocks ? call.outputs[0] : call.inputs[0];
   const int64_t plane = blocked.shape[2] * blocked.shape[3];
   const int64_t blocks = blocked.shape[0] * blocked.shape[1];
   const int64_t tiles = (plane + kPixels - 1) / kPixels;
-  const float* from = call.inputs[0].Data<float>();
-  float* to = call.outputs[0].Data<float>();
+  const T* from = call.inputs[0].Data<T>();
+  T* to = call.outputs[0].Data<T>();
   ParallelFor(call.threads, blocks * tiles, 1, [&](int64_t item, int64_t) {
     const int64_t base = item / tiles * plane * kChannelBlock;
     const int64_t first = item % tiles * kPixels;
@@ -107,11 +115,20 @@ Maybe<void> Move(const KernelCall& call) {
                           to + (kToBlocks ? in_blocks : in_planes), plane,
                           std::min(kPixels, plane - first));
   });
+}
+
+template <bool kToBlocks>
+Maybe<void> Move(const KernelCall& call) {
+  const bool brief = call.inputs[0].dtype == DataType::kBFloat16;
+  brief ? MoveAs<kToBlocks, uint16_t>(call) : MoveAs<kToBlocks, float>(call);
   return Ok();
 }
 
 const char* AcceptMove(const KernelCall& call) {
-  if (call.inputs[0].dtype != DataType::kFloat) { return "a dtype that is not float32"; }
+  const DataType dtype = call.inputs[0].dtype;
+  if (dtype != DataType::kFloat && dtype != DataType::kBFloat16) {
+    return "a dtype that is neither float32 nor bfloat16";
+  }
   const bool dense = call.inputs[0].contiguous && call.outputs[0].contiguous;
   return dense ? nullptr : "an operand that is not dense";
 }

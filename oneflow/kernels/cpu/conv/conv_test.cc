@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -265,36 +266,86 @@ Case PickBlockedCase(Rng* rng) {
   return c;
 }
 
+// Numbers that become those of `array` when they are rounded to its bfloat16.
+HostArray Unrounded(const HostArray& array) {
+  HostArray wide(DataType::kFloat, array.shape());
+  for (int64_t i = 0; i < wide.count(); ++i) { wide.Set(i, array.At(i) * (1.0 + 0x1p-11)); }
+  return wide;
+}
+
+struct BlockedOperands {
+  HostArray src, weight, dst;
+  bool picture;
+
+  BlockedOperands(Rng* rng, DataType dtype, const Case& c)
+      : src(dtype, c.src), weight(dtype, c.weight), dst(dtype, c.dst), picture(c.src[1] % 16 != 0) {
+    for (HostArray* array : {&src, &weight, &dst}) { array->Fill(rng, false); }
+  }
+};
+
+using Runs = std::map<std::string, int>;
+
+// The three kernels on blocks of `dtype`, each with a weight or its gradient in `weight_dtype`.
+void ExpectBlockedAsReference(Rng* rng, DataType dtype, DataType weight_dtype, const Case& c,
+                              Runs* ran) {
+  const BlockedOperands at(rng, dtype, c);
+  const bool rounds = weight_dtype != dtype;
+  const HostArray weight = rounds ? Unrounded(at.weight) : at.weight;
+  const HostArray x = at.picture ? at.src : InBlocks(at.src), dy = InBlocks(at.dst);
+  ConvAttrs attrs = c.attrs;
+  attrs.float_weight = rounds;
+  const auto expect = [&](const char* op, const Arrays& in, const Arrays& plain,
+                          const HostArray& blank, const HostArray& like) {
+    Case with = c;
+    with.attrs = attrs;
+    const auto got = Blocked(std::string("blocked_") + op, in, blank, with);
+    if (got == nullptr) { return; }
+    ++(*ran)[op];
+    HostArray want(like.dtype(), like.shape());
+    CHECK_JUST(Call((std::string(op) + ".cpu.reference").c_str(), plain, {&want}, &c.attrs));
+    // A sum in float32; in bfloat16 it is rounded once: the next number at most.
+    const double step = like.dtype() == DataType::kBFloat16 ? 0x1p-7 : 0.0;
+    ASSERT_EQ(Difference(*got, want, step + Tolerance(DataType::kFloat, c.terms)), "")
+        << op << " src " << c.src.ToString() << " weight " << c.weight.ToString();
+  };
+  expect("convolution", {&x, &weight}, {&at.src, &at.weight}, dy, at.dst);
+  expect("convolution_weight_grad", {&dy, &x}, {&at.dst, &at.src}, weight, weight);
+  if (at.picture) { return; }
+  expect("convolution_input_grad", {&dy, &weight}, {&at.dst, &at.weight}, x, at.src);
+}
+
 TEST(BlockedConvolution, AgreesWithReference) {
   if (BestIsa() != Isa::kAvx512) { return; }
-  Rng rng(15);
-  std::map<std::string, int> ran;
-  for (int trial = 0; trial < 60; ++trial) {
-    const Case c = PickBlockedCase(&rng);
-    HostArray src(DataType::kFloat, c.src), weight(DataType::kFloat, c.weight);
-    HostArray dst(DataType::kFloat, c.dst);
-    for (HostArray* array : {&src, &weight, &dst}) { array->Fill(&rng, false); }
-    const bool picture = c.src[1] % 16 != 0;
-    const HostArray x = picture ? src : InBlocks(src), dy = InBlocks(dst);
-    const auto expect = [&](const char* op, const Arrays& in, const Arrays& plain,
-                            const HostArray& blank, const Dims& shape) {
-      const auto got = Blocked(std::string("blocked_") + op, in, blank, c);
-      if (got == nullptr) { return; }
-      ++ran[op];
-      HostArray want(DataType::kFloat, shape);
-      CHECK_JUST(Call((std::string(op) + ".cpu.reference").c_str(), plain, {&want}, &c.attrs));
-      ASSERT_EQ(Difference(*got, want, Tolerance(DataType::kFloat, c.terms)), "")
-          << op << " src " << c.src.ToString() << " weight " << c.weight.ToString();
-    };
-    expect("convolution", {&x, &weight}, {&src, &weight}, dy, c.dst);
-    expect("convolution_weight_grad", {&dy, &x}, {&dst, &src}, weight, c.weight);
-    if (picture) { continue; }
-    expect("convolution_input_grad", {&dy, &weight}, {&dst, &weight}, x, c.src);
-    if (HasFatalFailure()) { return; }
+  const std::pair<DataType, DataType> dtypes[] = {{DataType::kFloat, DataType::kFloat},
+                                                  {DataType::kBFloat16, DataType::kBFloat16},
+                                                  {DataType::kBFloat16, DataType::kFloat}};
+  for (const auto& [dtype, weight_dtype] : dtypes) {
+    Rng rng(15);
+    Runs ran;
+    for (int trial = 0; trial < 60; ++trial) {
+      ExpectBlockedAsReference(&rng, dtype, weight_dtype, PickBlockedCase(&rng), &ran);
+      if (HasFatalFailure()) { return; }
+    }
+    EXPECT_GT(ran["convolution"], 30);
+    EXPECT_GT(ran["convolution_input_grad"], 20);
+    EXPECT_GT(ran["convolution_weight_grad"], 20);
   }
-  EXPECT_GT(ran["convolution"], 30);
-  EXPECT_GT(ran["convolution_input_grad"], 20);
-  EXPECT_GT(ran["convolution_weight_grad"], 20);
+}
+
+TEST(BlockedConvolution, RefusesDtypesThatDoNotGoTogether) {
+  const HostArray x(DataType::kBFloat16, {2, 1, 8, 8, 16}), y(DataType::kFloat, {2, 1, 8, 8, 16});
+  const HostArray brief(DataType::kBFloat16, {16, 16, 1, 1}), wide(DataType::kFloat, brief.shape());
+  ConvAttrs attrs;
+  attrs.stride = attrs.dilation = attrs.size = SpatialList(Dims{1, 1});
+  attrs.padding = attrs.padding_after = SpatialList(Dims{0, 0});
+  const auto refuses = [&](const HostArray& in, const HostArray& weight, const HostArray& out) {
+    return Refusal("blocked_convolution.cpu.onednn", {&in, &weight}, {&out}, &attrs) != nullptr;
+  };
+  EXPECT_TRUE(refuses(y, brief, y));
+  EXPECT_TRUE(refuses(x, wide, y));
+  const HostArray twice(DataType::kDouble, y.shape());
+  EXPECT_TRUE(refuses(twice, HostArray(DataType::kDouble, brief.shape()), twice));
+  if (BestIsa() == Isa::kAvx512) { EXPECT_FALSE(refuses(x, wide, x)); }
 }
 
 TEST(BlockedConvolution, BlocksAndPlainArraysHoldTheSame) {
@@ -302,10 +353,11 @@ TEST(BlockedConvolution, BlocksAndPlainArraysHoldTheSame) {
   for (int trial = 0; trial < 40; ++trial) {
     const Dims shape = {Pick(&rng, 0, 3), 16 * Pick(&rng, 1, 3), Pick(&rng, 1, 20),
                         Pick(&rng, 1, 20)};
-    HostArray plain(DataType::kFloat, shape);
+    const DataType dtype = OneIn(&rng, 2) ? DataType::kFloat : DataType::kBFloat16;
+    HostArray plain(dtype, shape);
     plain.Fill(&rng, true);
     const HostArray want = InBlocks(plain);
-    HostArray blocked(DataType::kFloat, want.shape()), back(DataType::kFloat, shape);
+    HostArray blocked(dtype, want.shape()), back(dtype, shape);
     CHECK_JUST(Call("block_channels.cpu.vector", {&plain}, {&blocked}, nullptr, 2));
     CHECK_JUST(Call("unblock_channels.cpu.vector", {&blocked}, {&back}, nullptr, 2));
     ASSERT_EQ(Difference(blocked, want, 0.0), "");

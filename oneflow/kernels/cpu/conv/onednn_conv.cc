@@ -163,16 +163,22 @@ RoleDims DimsOf(const ConvProblem& p, int role) {
   return r;
 }
 
+// A float32 weight beside bfloat16 is rounded as it is laid out; a gradient is written in float32.
+dnnl_data_type_t TypeOf(const ConvProblem& p, int role, bool any) {
+  const bool wide = role == kWeight && p.float_weight && (!any || p.kind == ConvKind::kWeightGrad);
+  return wide ? dnnl_f32 : TypeOf(p.dtype);
+}
+
 MemoryDesc MakeDesc(const ConvProblem& p, int role, bool any) {
   const RoleDims r = DimsOf(p, role);
+  const dnnl_data_type_t type = TypeOf(p, role, any);
   dnnl_memory_desc_t desc = nullptr;
   const bool blocked = (role == kSrc && p.src == ConvLayout::kBlocked) ||
                        (role == kDst && p.dst == ConvLayout::kBlocked);
   const dnnl_format_tag_t tag = any ? dnnl_format_tag_any : dnnl_nChw16c;
   const dnnl_status_t status =
-      any || blocked
-          ? dnnl_memory_desc_create_with_tag(&desc, r.ndim, r.dims, TypeOf(p.dtype), tag)
-          : dnnl_memory_desc_create_with_strides(&desc, r.ndim, r.dims, TypeOf(p.dtype), r.strides);
+      any || blocked ? dnnl_memory_desc_create_with_tag(&desc, r.ndim, r.dims, type, tag)
+                     : dnnl_memory_desc_create_with_strides(&desc, r.ndim, r.dims, type, r.strides);
   return MemoryDesc(status == dnnl_success ? desc : nullptr);
 }
 
@@ -209,15 +215,18 @@ PrimitiveDesc MakePrimitiveDesc(const ConvProblem& given, Inside inside) {
   const Attributes attr = MakeAttributes(false);
   const MemoryDesc src = MakeDesc(p, kSrc, any);
   const MemoryDesc weight = MakeDesc(p, kWeight, true);
+  p.float_weight = false;  // of the forward convolution that is a gradient's hint
+  const MemoryDesc forward_weight = MakeDesc(p, kWeight, true);
   const MemoryDesc dst = MakeDesc(p, kDst, any);
   const MemoryDesc bias = p.has_bias ? MakeDesc(p, kBias, false) : nullptr;
   if (attr == nullptr || src == nullptr || weight == nullptr || dst == nullptr) { return nullptr; }
+  if (forward_weight == nullptr) { return nullptr; }
   const Windows w = WindowsOf(p.geometry);
   const auto algorithm = dnnl_convolution_direct;
   dnnl_primitive_desc_t forward = nullptr;
   dnnl_convolution_forward_primitive_desc_create(
-      &forward, Engine(), dnnl_forward_training, algorithm, src.get(), weight.get(), bias.get(),
-      dst.get(), w.stride, w.dilation, w.before, w.after, attr.get());
+      &forward, Engine(), dnnl_forward_training, algorithm, src.get(), forward_weight.get(),
+      bias.get(), dst.get(), w.stride, w.dilation, w.before, w.after, attr.get());
   if (p.kind == ConvKind::kForward || forward == nullptr) { return IfFast(forward); }
   const PrimitiveDesc hint(forward);
   dnnl_primitive_desc_t backward = nullptr;
@@ -448,7 +457,7 @@ dnnl_status_t OnednnConv::Execute(const ConvPointers& at, void* scratch) {
 
 namespace {
 
-constexpr size_t kFields = 30;
+constexpr size_t kFields = 31;
 using Cache = onednn::OnednnCache<OnednnConv, kFields, kMaxCachedConvs>;
 
 onednn::Signature<kFields> SignatureOf(const ConvProblem& p) {
@@ -464,8 +473,9 @@ onednn::Signature<kFields> SignatureOf(const ConvProblem& p) {
                                   g.batch,
                                   g.groups,
                                   g.in_channels,
-                                  g.out_channels};
-  size_t n = 12;
+                                  g.out_channels,
+                                  p.float_weight ? 1 : 0};
+  size_t n = 13;
   for (int d = 0; d < 3; ++d) {
     for (const int64_t* list : {g.in, g.out, g.kernel, g.stride, g.padding, g.dilation}) {
       s[n++] = list[d];

@@ -20,10 +20,12 @@ inline constexpr int kMaxCachedConvs = 512;
 struct ConvProblem {
   ConvKind kind;
   ConvGeometry geometry;
-  DataType dtype;  // float32 or bfloat16
+  DataType
+      dtype;  // float32 or bfloat16; of the weight, too, unless that is float32 (`float_weight`)
   ConvLayout src, weight, dst;
   bool has_bias;  // of a forward convolution
   int threads;
+  bool float_weight = false;
 };
 
 struct ConvPointers {

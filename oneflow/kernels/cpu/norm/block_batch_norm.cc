@@ -1,13 +1,19 @@
-#include "oneflow/kernels/cpu/norm/block_batch_norm.h"
-
+// The kernels fused_batch_norm, fused_batch_norm_backward and fused_batch_norm_add_backward where channels lie in blocks of
+// 16, (N, C / 16, H, W, 16), in float32 or bfloat16; weights, biases and statistics in float32.
+//
+// A thread works on one block after the other, so that what a block needs is still in the last cache for the next pass
+// over it. Sums are cut by the shape alone. Result 0 may be the very array of an operand: a block is read before it is
+// written, and at last element by element.
 #include <algorithm>
 #include <cmath>
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_norm.h"
 #include "oneflow/kernels/attrs_spatial.h"
+#include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/norm/block_norm_loops.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
+#include "oneflow/kernels/kernel.h"
 
 namespace oneflow {
 namespace cpu {
@@ -16,11 +22,29 @@ namespace {
 
 constexpr int kLanes = static_cast<int>(kChannelBlock);
 
-float* DataOf(const KernelCall& call, int input) {
-  return call.HasInput(input) ? call.inputs[input].Data<float>() : nullptr;
+// T: float, or the bits of bfloat16.
+template <typename T>
+T* DataOf(const KernelCall& call, int input) {
+  return call.HasInput(input) ? call.inputs[input].Data<T>() : nullptr;
 }
 
-float* At(float* data, int64_t offset) { return data == nullptr ? nullptr : data + offset; }
+template <typename T>
+T* At(T* data, int64_t offset) {
+  return data == nullptr ? nullptr : data + offset;
+}
+
+// Is result 0 better written past the caches?
+bool Streams(const KernelCall& call) {
+  const ArrayView& to = call.outputs[0];
+  double touched = 0;
+  for (int i = 0; i < call.num_inputs; ++i) {
+    if (!call.inputs[i].given) { continue; }
+    touched += BytesOf(call.inputs[i]);
+    if (call.inputs[i].data == to.data) { return false; }
+  }
+  for (int i = 0; i < call.num_outputs; ++i) { touched += BytesOf(call.outputs[i]); }
+  return WorthStreaming(to.data, static_cast<int64_t>(BytesOf(to)), static_cast<int64_t>(touched));
+}
 
 struct BlockExtents {
   int64_t images, blocks, pixels;
@@ -41,10 +65,11 @@ struct Moments {
   double squares[kLanes] = {};
   double count = 0.0;
 
-  void Add(const float* x, int64_t pixels) {
+  template <typename T>
+  void Add(const T* x, int64_t pixels) {
     float own_mean[kLanes];
     float own_squares[kLanes];
-    GetBlockNormLoops().moments(x, pixels, own_mean, own_squares);
+    GetBlockNormLoops<T>().moments(x, pixels, own_mean, own_squares);
     const auto more = static_cast<double>(pixels);
     const double share = more / (count + more);
     for (int l = 0; l < kLanes; ++l) {
@@ -56,10 +81,11 @@ struct Moments {
   }
 };
 
-Moments MomentsOf(const float* x, const BlockExtents& e, int64_t block) {
+template <typename T>
+Moments MomentsOf(const T* x, const BlockExtents& e, int64_t block) {
   Moments moments;
   for (int64_t image = 0; image < e.images; ++image) {
-    const float* from = x + e.At(image, block);
+    const T* from = x + e.At(image, block);
     for (int64_t p = 0; p < e.pixels; p += kBlockStretch) {
       moments.Add(from + p * kChannelBlock, std::min(kBlockStretch, e.pixels - p));
     }
@@ -81,16 +107,18 @@ void ForEachBlock(const KernelCall& call, const BlockExtents& e, bool streams, c
   });
 }
 
-}  // namespace
+// ---- forward: x, [weight], [bias], [addend] -> y, mean, variance --------------------------------
 
-void NormalizeBlocks(const KernelCall& call, bool streams) {
+template <typename T>
+void Normalize(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
   const BlockExtents e(call.inputs[0]);
-  const float* x = call.inputs[0].Data<float>();
-  const float* weight = DataOf(call, 1);
-  const float* bias = DataOf(call, 2);
-  float* addend = DataOf(call, 3);
-  float* y = call.outputs[0].Data<float>();
+  const bool streams = Streams(call);
+  const T* x = call.inputs[0].Data<T>();
+  const float* weight = DataOf<float>(call, 1);
+  const float* bias = DataOf<float>(call, 2);
+  T* addend = DataOf<T>(call, 3);
+  T* y = call.outputs[0].Data<T>();
   ForEachBlock(call, e, streams, [&](int64_t block) {
     const int64_t first = block * kChannelBlock;
     float* mean = call.outputs[1].Data<float>() + first;
@@ -107,22 +135,26 @@ void NormalizeBlocks(const KernelCall& call, bool streams) {
     // Backwards: the last images are still in a cache.
     for (int64_t image = e.images - 1; image >= 0; --image) {
       const int64_t at = e.At(image, block);
-      GetBlockNormLoops().run(x + at, At(addend, at), y + at, e.pixels, mean, scale, shift,
-                              attrs.relu, streams);
+      GetBlockNormLoops<T>().run(x + at, At(addend, at), y + at, e.pixels, mean, scale, shift,
+                                 attrs.relu, streams);
     }
   });
 }
 
-void BlockGradients(const KernelCall& call, bool streams) {
+// ---- backward: dy, [more], x, [weight], mean, variance, [y] -> dx, dweight, dbias, [kept] ---------
+
+template <typename T>
+void Gradients(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
   const BlockExtents e(call.inputs[2]);
-  const BlockNormLoops& loops = GetBlockNormLoops();
-  const FusedGradient<float> arrives{DataOf(call, 0), DataOf(call, 1), DataOf(call, 6)};
-  const float* x = call.inputs[2].Data<float>();
-  const float* weight = DataOf(call, 3);
-  float* dx = call.outputs[0].Data<float>();
-  float* kept = call.num_outputs > 3 ? call.outputs[3].Data<float>() : nullptr;
-  const FusedGradient<float> gradient = kept == nullptr ? arrives : FusedGradient<float>{kept};
+  const bool streams = Streams(call);
+  const BlockNormLoops<T>& loops = GetBlockNormLoops<T>();
+  const FusedGradient<T> arrives{DataOf<T>(call, 0), DataOf<T>(call, 1), DataOf<T>(call, 6)};
+  const T* x = call.inputs[2].Data<T>();
+  const float* weight = DataOf<float>(call, 3);
+  T* dx = call.outputs[0].Data<T>();
+  T* kept = call.num_outputs > 3 ? call.outputs[3].Data<T>() : nullptr;
+  const FusedGradient<T> gradient = kept == nullptr ? arrives : FusedGradient<T>{kept};
   ForEachBlock(call, e, streams, [&](int64_t block) {
     const int64_t first = block * kChannelBlock;
     const float* mean = call.inputs[4].Data<float>() + first;
@@ -150,6 +182,51 @@ void BlockGradients(const KernelCall& call, bool streams) {
     }
   });
 }
+
+Maybe<void> Run(const KernelCall& call) {
+  call.inputs[0].dtype == DataType::kFloat ? Normalize<float>(call) : Normalize<uint16_t>(call);
+  return Ok();
+}
+
+Maybe<void> RunBackward(const KernelCall& call) {
+  call.inputs[0].dtype == DataType::kFloat ? Gradients<float>(call) : Gradients<uint16_t>(call);
+  return Ok();
+}
+
+const char* AcceptView(const ArrayView& view, DataType activations) {
+  if (!view.given) { return nullptr; }
+  if (!view.contiguous) { return "an operand that is not dense"; }
+  const bool fits = view.ndim == 5 ? view.dtype == activations : view.dtype == DataType::kFloat;
+  return fits ? nullptr : "other dtypes than activations of one and float32";
+}
+
+const char* Accept(const KernelCall& call) {
+  if (!call.GetAttrs<FusedBatchNormAttrs>().blocked) { return "channels that are not in blocks"; }
+  const DataType dtype = call.inputs[0].dtype;
+  if (dtype != DataType::kFloat && dtype != DataType::kBFloat16) {
+    return "a dtype that is neither float32 nor bfloat16";
+  }
+  for (int i = 0; i < call.num_inputs; ++i) {
+    if (const char* reason = AcceptView(call.inputs[i], dtype)) { return reason; }
+  }
+  for (int i = 0; i < call.num_outputs; ++i) {
+    if (const char* reason = AcceptView(call.outputs[i], dtype)) { return reason; }
+  }
+  return nullptr;
+}
+
+double Cost(const KernelCall& call) {
+  return ElementwiseCostNs(call) + 0.2 * static_cast<double>(call.outputs[0].Count());
+}
+
+}  // namespace
+
+#define ONEFLOW_REGISTER_BLOCKS(id, run) \
+  ONEFLOW_REGISTER_KERNEL(id, {#id ".cpu.blocked", &run, &Accept, &Cost})
+
+ONEFLOW_REGISTER_BLOCKS(fused_batch_norm, Run);
+ONEFLOW_REGISTER_BLOCKS(fused_batch_norm_backward, RunBackward);
+ONEFLOW_REGISTER_BLOCKS(fused_batch_norm_add_backward, RunBackward);
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -1,8 +1,7 @@
 // Compiled once for each instruction set: see isa.h.
 #include "oneflow/kernels/cpu/norm/block_norm_loops.h"
 
-#include "oneflow/kernels/cpu/stream_line.h"
-#include "oneflow/kernels/cpu/vector_width.h"
+#include "oneflow/kernels/cpu/block_lanes.h"
 
 namespace oneflow {
 namespace cpu {
@@ -10,46 +9,7 @@ namespace ONEFLOW_ISA {
 
 namespace {
 
-#define ONEFLOW_INLINE inline __attribute__((always_inline))
-
-// Some of a pixel's 16 numbers: all of them where registers are that wide.
-typedef float Lanes __attribute__((vector_size(kVectorBytes)));
-typedef int32_t Bits __attribute__((vector_size(kVectorBytes)));
-constexpr int64_t kPixel = 16;
-constexpr int64_t kLanes = kVectorLanes<float>;
 constexpr int kSums = 4;  // at once, since an addition takes as many cycles
-
-ONEFLOW_INLINE Lanes Load(const float* from) {
-  Lanes lanes;
-  __builtin_memcpy(&lanes, from, sizeof(lanes));
-  return lanes;
-}
-
-ONEFLOW_INLINE void Store(float* to, const Lanes& lanes) {
-  __builtin_memcpy(to, &lanes, sizeof(lanes));
-}
-
-ONEFLOW_INLINE void Put(float* to, const Lanes& lanes, bool stream) {
-#if defined(__AVX512F__)
-  if (stream) { return _mm512_stream_ps(to, reinterpret_cast<const __m512&>(lanes)); }
-#elif defined(__AVX2__)
-  if (stream) { return _mm256_stream_ps(to, reinterpret_cast<const __m256&>(lanes)); }
-#elif defined(__x86_64__)
-  if (stream) { return _mm_stream_ps(to, reinterpret_cast<const __m128&>(lanes)); }
-#endif
-  Store(to, lanes);
-}
-
-// The number where the condition holds, else 0.
-ONEFLOW_INLINE Lanes Where(const Bits& holds, const Lanes& lanes) {
-  return reinterpret_cast<Lanes>(reinterpret_cast<Bits>(lanes) & holds);
-}
-
-// Calls body(first lane) for each part of a pixel.
-template <typename Body>
-ONEFLOW_INLINE void ForLanes(const Body& body) {
-  for (int64_t lane = 0; lane < kPixel; lane += kLanes) { body(lane); }
-}
 
 // ---- forward ------------------------------------------------------------------------------------
 
@@ -65,9 +25,10 @@ ONEFLOW_INLINE Lanes SumOver(int64_t pixels, const F& f) {
   return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
-void Moments(const float* x, int64_t pixels, float* mean, float* squares) {
+template <typename T>
+void Moments(const T* x, int64_t pixels, float* mean, float* squares) {
   ForLanes([=](int64_t lane) {
-    const float* from = x + lane;
+    const T* from = x + lane;
     const Lanes sum = SumOver(pixels, [=](int64_t i) { return Load(from + i * kPixel); });
     const Lanes center = sum / static_cast<float>(pixels);
     Store(mean + lane, center);
@@ -78,9 +39,9 @@ void Moments(const float* x, int64_t pixels, float* mean, float* squares) {
   });
 }
 
-template <bool kAdds, bool kRelu, bool kStream>
-ONEFLOW_INLINE void RunAs(const float* x, const float* addend, float* out, int64_t pixels,
-                          const float* means, const float* scales, const float* shifts) {
+template <bool kAdds, bool kRelu, bool kStream, typename T>
+ONEFLOW_INLINE void RunAs(const T* x, const T* addend, T* out, int64_t pixels, const float* means,
+                          const float* scales, const float* shifts) {
   ForLanes([=](int64_t lane) {
     const Lanes mean = Load(means + lane), scale = Load(scales + lane), shift = Load(shifts + lane);
     for (int64_t at = lane; at < pixels * kPixel; at += kPixel) {
@@ -92,8 +53,8 @@ ONEFLOW_INLINE void RunAs(const float* x, const float* addend, float* out, int64
   });
 }
 
-template <bool kStream>
-void RunTo(const float* x, const float* addend, float* out, int64_t pixels, const float* mean,
+template <bool kStream, typename T>
+void RunTo(const T* x, const T* addend, T* out, int64_t pixels, const float* mean,
            const float* scale, const float* shift, bool relu) {
   if (addend != nullptr) {
     return relu ? RunAs<true, true, kStream>(x, addend, out, pixels, mean, scale, shift)
@@ -103,8 +64,9 @@ void RunTo(const float* x, const float* addend, float* out, int64_t pixels, cons
               : RunAs<false, false, kStream>(x, addend, out, pixels, mean, scale, shift);
 }
 
-void Run(const float* x, const float* addend, float* out, int64_t pixels, const float* mean,
-         const float* scale, const float* shift, bool relu, bool stream) {
+template <typename T>
+void Run(const T* x, const T* addend, T* out, int64_t pixels, const float* mean, const float* scale,
+         const float* shift, bool relu, bool stream) {
   return stream ? RunTo<true>(x, addend, out, pixels, mean, scale, shift, relu)
                 : RunTo<false>(x, addend, out, pixels, mean, scale, shift, relu);
 }
@@ -112,11 +74,11 @@ void Run(const float* x, const float* addend, float* out, int64_t pixels, const 
 // ---- backward -----------------------------------------------------------------------------------
 
 // Calls body(g), where g(at) is the gradient at an offset.
-template <typename Body>
-ONEFLOW_INLINE void WithGradient(const FusedGradient<float>& of, const Body& body) {
-  const float* dy = of.dy;
-  const float* more = of.more;
-  const float* result = of.result;
+template <typename T, typename Body>
+ONEFLOW_INLINE void WithGradient(const FusedGradient<T>& of, const Body& body) {
+  const T* dy = of.dy;
+  const T* more = of.more;
+  const T* result = of.result;
   if (result == nullptr) {
     if (more == nullptr) {
       return body([=](int64_t at) { return Load(dy + at); });
@@ -136,13 +98,16 @@ ONEFLOW_INLINE void AddTo(double* sum, const Lanes* parts) {
   for (int64_t l = 0; l < kLanes; ++l) { sum[l] += static_cast<double>(all[l]); }
 }
 
-template <bool kKeeps, typename G>
-ONEFLOW_INLINE void SumStretch(const G& g, const float* x, float* kept, int64_t begin, int64_t end,
+template <bool kKeeps, typename T, typename G>
+ONEFLOW_INLINE void SumStretch(const G& g, const T* x, T* kept, int64_t begin, int64_t end,
                                const Lanes& mean, double* sum_g, double* sum_gx) {
   Lanes a[kSums] = {}, b[kSums] = {};
   const auto add = [&](int s, int64_t at) __attribute__((always_inline)) {
-    const Lanes value = g(at);
-    if (kKeeps) { Store(kept + at, value); }
+    Lanes value = g(at);
+    if (kKeeps) {
+      value = AsStored(kept, value);
+      Store(kept + at, value);
+    }
     a[s] += value;
     b[s] += value * (Load(x + at) - mean);
   };
@@ -155,9 +120,9 @@ ONEFLOW_INLINE void SumStretch(const G& g, const float* x, float* kept, int64_t 
   AddTo(sum_gx, b);
 }
 
-template <bool kKeeps>
-void SumsAs(const FusedGradient<float>& of, const float* x, float* kept, int64_t pixels,
-            const float* mean, double* sum_g, double* sum_gx) {
+template <bool kKeeps, typename T>
+void SumsAs(const FusedGradient<T>& of, const T* x, T* kept, int64_t pixels, const float* mean,
+            double* sum_g, double* sum_gx) {
   WithGradient(of, [=](auto g) {
     ForLanes([=](int64_t lane) {
       const Lanes center = Load(mean + lane);
@@ -170,15 +135,16 @@ void SumsAs(const FusedGradient<float>& of, const float* x, float* kept, int64_t
   });
 }
 
-void Sums(const FusedGradient<float>& of, const float* x, float* kept, int64_t pixels,
-          const float* mean, double* sum_g, double* sum_gx) {
+template <typename T>
+void Sums(const FusedGradient<T>& of, const T* x, T* kept, int64_t pixels, const float* mean,
+          double* sum_g, double* sum_gx) {
   return kept == nullptr ? SumsAs<false>(of, x, kept, pixels, mean, sum_g, sum_gx)
                          : SumsAs<true>(of, x, kept, pixels, mean, sum_g, sum_gx);
 }
 
-template <bool kStream>
-void BackwardTo(const FusedGradient<float>& of, const float* x, float* dx, int64_t pixels,
-                const float* means, const float* ms, const float* ks, const float* scales) {
+template <bool kStream, typename T>
+void BackwardTo(const FusedGradient<T>& of, const T* x, T* dx, int64_t pixels, const float* means,
+                const float* ms, const float* ks, const float* scales) {
   WithGradient(of, [=](auto g) {
     ForLanes([=](int64_t lane) {
       const Lanes mean = Load(means + lane), m = Load(ms + lane), k = Load(ks + lane);
@@ -190,17 +156,23 @@ void BackwardTo(const FusedGradient<float>& of, const float* x, float* dx, int64
   });
 }
 
-void Backward(const FusedGradient<float>& of, const float* x, float* dx, int64_t pixels,
-              const float* mean, const float* m, const float* k, const float* scale, bool stream) {
+template <typename T>
+void Backward(const FusedGradient<T>& of, const T* x, T* dx, int64_t pixels, const float* mean,
+              const float* m, const float* k, const float* scale, bool stream) {
   return stream ? BackwardTo<true>(of, x, dx, pixels, mean, m, k, scale)
                 : BackwardTo<false>(of, x, dx, pixels, mean, m, k, scale);
 }
 
-constexpr BlockNormLoops kLoops = {&Moments, &Run, &Sums, &Backward};
+template <typename T>
+constexpr BlockNormLoops<T> LoopsOf() {
+  return {&Moments<T>, &Run<T>, &Sums<T>, &Backward<T>};
+}
+
+constexpr BlockNormLoopTable kLoops = {LoopsOf<float>(), LoopsOf<uint16_t>()};
 
 }  // namespace
 
-const BlockNormLoops& GetBlockNormLoops() { return kLoops; }
+const BlockNormLoopTable& GetBlockNormLoopTable() { return kLoops; }
 
 }  // namespace ONEFLOW_ISA
 }  // namespace cpu

@@ -10,10 +10,8 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_norm.h"
-#include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_kernel.h"
-#include "oneflow/kernels/cpu/norm/block_batch_norm.h"
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
 #include "oneflow/kernels/cpu/norm/fused_norm_loops.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
@@ -24,7 +22,6 @@ namespace cpu {
 namespace {
 
 constexpr int64_t kAxis = 1;
-constexpr int64_t kPixelBytes = kChannelBlock * static_cast<int64_t>(sizeof(float));
 
 template <typename T>
 T* DataOf(const KernelCall& call, int input) {
@@ -117,17 +114,9 @@ Maybe<void> Backward(const KernelCall& call) {
 }
 
 Maybe<void> RunForward(const KernelCall& call) {
-  if (call.GetAttrs<FusedBatchNormAttrs>().blocked) {
-    NormalizeBlocks(call, Streams(call, kPixelBytes));
-    return Ok();
-  }
   return call.inputs[0].dtype == DataType::kDouble ? Forward<double>(call) : Forward<float>(call);
 }
 Maybe<void> RunBackward(const KernelCall& call) {
-  if (call.GetAttrs<FusedBatchNormAttrs>().blocked) {
-    BlockGradients(call, Streams(call, kPixelBytes));
-    return Ok();
-  }
   return call.inputs[0].dtype == DataType::kDouble ? Backward<double>(call) : Backward<float>(call);
 }
 
@@ -135,8 +124,12 @@ double Cost(const KernelCall& call) {
   return ElementwiseCostNs(call) + 0.2 * static_cast<double>(call.outputs[0].Count());
 }
 
-constexpr DenseKernel kForward = {&RunForward, &Cost};
-constexpr DenseKernel kBackward = {&RunBackward, &Cost};
+const char* Accept(const KernelCall& call) {
+  return call.GetAttrs<FusedBatchNormAttrs>().blocked ? "channels in blocks" : nullptr;
+}
+
+constexpr DenseKernel kForward = {&RunForward, &Cost, nullptr, &Accept};
+constexpr DenseKernel kBackward = {&RunBackward, &Cost, nullptr, &Accept};
 
 }  // namespace
 

@@ -294,48 +294,6 @@ TEST(FusedBatchNorm, AgreesWithReference) {
   }
 }
 
-TEST(FusedBatchNorm, InBlocksAgreesWithReference) {
-  Rng rng(18);
-  for (int trial = 0; trial < 60; ++trial) {
-    const Dims plain = {Pick(&rng, 1, 4), 16 * Pick(&rng, 1, 4), Pick(&rng, 1, 24),
-                        Pick(&rng, 1, 24)};
-    const auto random = [&] { return InBlocks(Random(&rng, DataType::kFloat, plain)); };
-    const HostArray x = random(), dy = random(), more = random();
-    const HostArray y = InBlocks(Cut(&rng, DataType::kFloat, plain));
-    const HostArray weight = Random(&rng, DataType::kFloat, {plain[1]});
-    const auto maybe = [&](const HostArray& array) { return OneIn(&rng, 2) ? &array : nullptr; };
-    const FusedBatchNormAttrs attrs{0.1, OneIn(&rng, 2), true};
-    const HostArray *w = maybe(weight), *bias = maybe(weight), *addend = maybe(more);
-    ASSERT_EQ(AgainstReference(
-                  {"fused_batch_norm", {&x, w, bias, addend}, {x, weight, weight}, &attrs, 1e-4}),
-              "");
-    HostArray mean(weight), variance(weight), out(x);
-    CHECK_JUST(Call("fused_batch_norm.cpu.reference", {&x, w, nullptr, nullptr},
-                    {&out, &mean, &variance}, &attrs));
-    const Arrays in = {&dy, maybe(more), &x, w, &mean, &variance, attrs.relu ? &y : nullptr};
-    for (const char* op : {"fused_batch_norm_backward", "fused_batch_norm_add_backward"}) {
-      std::vector<HostArray> blank = {x, weight, weight};
-      if (std::string(op) == "fused_batch_norm_add_backward") { blank.push_back(x); }
-      ASSERT_EQ(AgainstReference({op, in, blank, &attrs, 1e-3}), "");
-    }
-  }
-}
-
-// Means far from zero: the variance is taken around them.
-TEST(FusedBatchNorm, InBlocksKeepsSmallVariances) {
-  const Dims shape = {2, 1, 40, 40, 16};
-  HostArray x(DataType::kFloat, shape), y(x);
-  for (int64_t i = 0; i < x.count(); ++i) { x.Set(i, 1000.0 + static_cast<double>(i / 16 % 2)); }
-  HostArray mean(DataType::kFloat, {16}), variance(mean);
-  const FusedBatchNormAttrs attrs{0.0, false, true};
-  CHECK_JUST(Call("fused_batch_norm.cpu.vector", {&x, nullptr, nullptr, nullptr},
-                  {&y, &mean, &variance}, &attrs, 2));
-  for (int64_t c = 0; c < 16; ++c) {
-    EXPECT_EQ(mean.At(c), 1000.5);
-    EXPECT_NEAR(variance.At(c), 0.25, 1e-6);
-  }
-}
-
 // What a graph computes after the pass has the bits of what it computed before.
 TEST(FusedBatchNorm, HasTheBitsOfTheSeparateOps) {
   Rng rng(16);
