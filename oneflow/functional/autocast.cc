@@ -18,7 +18,6 @@ const std::unordered_map<std::string_view, Kind>& Lists() {
       {"convolution", Kind::kShort},
       {"convolution_input_grad", Kind::kShort},  // transposed convolutions; in backward all is off
       {"scaled_dot_product_attention", Kind::kShort},
-      {"normalization", Kind::kFloat},
       {"layer_norm", Kind::kFloat},
       {"group_norm", Kind::kFloat},
       {"softmax", Kind::kFloat},

@@ -23,10 +23,60 @@ def test_products_are_short_and_the_rest_is_not() -> None:
         assert flow.matmul(x, x.t()).dtype == flow.bfloat16
         assert conv(flow.ones(1, 2, 5, 5)).dtype == flow.bfloat16
         assert norm(y).dtype == flow.float32
+        assert nn.BatchNorm1d(4)(y).dtype == flow.bfloat16
         assert nn.functional.log_softmax(y, 1).dtype == flow.float32
         assert (y + x[:, :1]).dtype == flow.float32
         assert nn.ReLU()(y).dtype == flow.bfloat16
     assert linear(x).dtype == flow.float32
+
+
+def step_of_norm(x: Any, dy: Any, autocast: bool) -> list[Any]:
+    """Results and gradients of a batch norm in training, and of one in evaluation."""
+    norm = nn.BatchNorm2d(3)
+    norm.weight.data, norm.bias.data = flow.tensor([0.5, -2.0, 1.5]), flow.tensor([1.0, 0.0, -0.5])
+    with amp.autocast("cpu", enabled=autocast):
+        x = x.clone().requires_grad_()
+        y = norm(x)
+        (y * dy).sum().backward()
+        norm.eval()
+        found = [y, x.grad, norm(x)]
+    assert {t.dtype for t in found} == {x.dtype}
+    wide = [norm.weight.grad, norm.bias.grad, norm.running_mean, norm.running_var]
+    assert {t.dtype for t in wide} == {flow.float32}
+    return [values(t.float()) for t in found + wide]
+
+
+def check_norm(x: Any, dy: Any, autocast: bool) -> None:
+    """Against float32: what is bfloat16 by one rounding, the rest nearly as it is."""
+    want = step_of_norm(x.float(), dy.float(), False)
+    for number, (a, b) in enumerate(zip(step_of_norm(x, dy, autocast), want)):
+        tolerance = 2.0**-8 if number < 3 else 1e-5
+        np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(b).max())
+
+
+@pytest.mark.parametrize("shape", [(4, 3, 5, 7), (2, 3, 40, 40)])
+def test_batch_norm_computes_in_float32_and_gives_bfloat16(shape: tuple[int, ...]) -> None:
+    flow.manual_seed(0)
+    x, dy = ((flow.randn(*shape) * 2 + 3).bfloat16() for _ in range(2))
+    check_norm(x, dy, True)
+    check_norm(x, dy, False)  # of operands that are bfloat16 without autocast, too
+    check_norm(x.transpose(2, 3), dy.transpose(2, 3), True)
+
+
+def test_second_derivative_of_a_norm_in_bfloat16() -> None:
+    flow.manual_seed(1)
+    x, dy, v = (flow.randn(4, 2, 3, 5).bfloat16() for _ in range(3))
+
+    def second(dtype: Any) -> list[Any]:
+        norm = nn.BatchNorm2d(2)
+        a, b = (t.to(dtype).requires_grad_() for t in (x, dy))
+        (first,) = flow.autograd.grad(norm(a), a, b, create_graph=True)
+        return list(flow.autograd.grad(first, [a, b], v.to(dtype)))
+
+    for got, want in zip(second(flow.bfloat16), second(flow.float32)):
+        assert got.dtype == flow.bfloat16
+        scale = np.abs(values(want)).max()
+        np.testing.assert_allclose(values(got.float()), values(want), atol=0.03 * scale)
 
 
 def test_float64_and_integers_stay() -> None:

@@ -2,8 +2,8 @@
 // which reads and writes each element once. Backward, relu's mask, and a sum of two gradients before it, become part of
 // batch norm's gradient.
 //
-// Where: batch norm in training (with the statistics of its own batch), over dim 1 of (N, C, ...), in float32 or float64.
-// What is fused must be used by nothing else. Results have the bits of the separate ops.
+// Where: batch norm in training (with the statistics of its own batch), over dim 1 of (N, C, ...), in float32, float64 or
+// bfloat16. What is fused must be used by nothing else. Results have the bits of the separate ops.
 #ifndef ONEFLOW_GRAPH_PASSES_BATCH_NORM_FUSION_H_
 #define ONEFLOW_GRAPH_PASSES_BATCH_NORM_FUSION_H_
 

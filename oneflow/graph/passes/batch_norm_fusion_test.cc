@@ -28,10 +28,15 @@ Ops OpsOf(const LogicalGraph& graph) {
 struct Net {
   LogicalGraph g{"G"};
   const Shape shape{2, 3, 4, 4};
+  DataType dtype = DataType::kFloat;
   ValueId weight = g.AddCaptured("weight", MetaOf({3}), StorageRef());
   AddAttrs plus;
 
-  ValueId Input(const char* name) { return g.AddInput(name, MetaOf(shape)); }
+  ValueId Input(const char* name) {
+    TensorMeta meta = MetaOf(shape);
+    meta.dtype = dtype;
+    return g.AddInput(name, meta);
+  }
   std::vector<ValueId> Norm(ValueId x, const BatchNormAttrs& attrs = BatchNormAttrs(),
                             StackId line = kNoStack) {
     return CHECK_JUST(g.Append(&kBatchNormalizeDef, &attrs, {x, weight, weight}, line));
@@ -184,6 +189,23 @@ TEST(BatchNormFusionTest, MasksInTheGradientOfTheNorm) {
   EXPECT_EQ(result.graph.nodes()[1].inputs,
             (std::vector<ValueId>{dy, kNoValue, x, net.weight, norm[1], norm[2], y}));
   EXPECT_EQ(result.graph.nodes()[1].outputs, back);
+}
+
+// With weight, bias and statistics in float32.
+TEST(BatchNormFusionTest, TakesBFloat16) {
+  for (DataType dtype : {DataType::kBFloat16, DataType::kFloat16}) {
+    Net net;
+    net.dtype = dtype;
+    const ValueId x = net.Input("x"), dy = net.Input("dy"), past = net.Input("past");
+    const std::vector<ValueId> norm = net.Norm(x);
+    const ValueId y = Call(&net.g, kReluDef, {net.Add(norm[0], past)});
+    const std::vector<ValueId> back =
+        net.NormBackward(Call(&net.g, kReluBackwardDef, {dy, y}), x, norm);
+    net.g.SetOutputs({back[0], back[1], back[2]});
+    const PassResult result = net.Fuse(dtype == DataType::kBFloat16 ? 2 : 0);
+    EXPECT_EQ(result.graph.value(y).meta.dtype, dtype);
+    EXPECT_EQ(result.graph.value(back[1]).meta.dtype, DataType::kFloat);
+  }
 }
 
 // The end of a residual block: two gradients arrive, and the masked one goes past the norm, too.

@@ -31,7 +31,7 @@ def fused(function: Any, *args: Any) -> int:
     return graph.passes()["batch_norm_fusion"]
 
 
-@pytest.mark.parametrize("dtype", [flow.float32, flow.float64])
+@pytest.mark.parametrize("dtype", [flow.float32, flow.float64, flow.bfloat16])
 def test_residual_blocks(dtype: Any) -> None:
     own, other = network().to(dtype), network().to(dtype)
     graph = FunctionGraph(lambda x: gradients(other, x))
@@ -85,9 +85,32 @@ def test_an_addend_that_is_used_again() -> None:
     assert fused(build, flow.randn(2, 3, 5, 5), flow.randn(2, 3, 5, 5)) == 1
 
 
-def test_a_bfloat16_norm_stays_as_it_is() -> None:
-    norm = nn.BatchNorm2d(3).to(flow.bfloat16)
-    assert fused(lambda x: norm(x).relu(), flow.randn(2, 3, 5, 5).to(flow.bfloat16)) == 0
+def test_under_autocast() -> None:
+    """Norms take the convolutions' bfloat16, and keep float32 for their own parameters."""
+    own, other = network(), network()
+    for model in (own, other):
+        model.train()
+
+    def build(model: Any, x: Any) -> Any:
+        with flow.autocast("cpu"):
+            y = model(x)
+            loss = (y.float() ** 2).mean()
+        return y, flow.autograd.grad(loss, list(model.parameters()))
+
+    graph = FunctionGraph(lambda x: build(other, x))
+    for step in range(2):
+        x = flow.randn(4, 3, 9, 11)
+        got = graph(x)
+        assert got[0].dtype == flow.bfloat16
+        assert_equal(got, build(own, x), f"step {step}")
+    for a, b in zip(other.buffers(), own.buffers()):
+        assert_equal(a, b)
+    assert graph.passes()["batch_norm_fusion"] == 10
+
+
+def test_a_float16_norm_stays_as_it_is() -> None:
+    norm = nn.BatchNorm2d(3).to(flow.float16)
+    assert fused(lambda x: norm(x).relu(), flow.randn(2, 3, 5, 5).to(flow.float16)) == 0
 
 
 def test_is_printed_with_the_line_of_the_norm(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,9 @@
 // batch_norm_inference: x, mean, variance, [weight], [bias] -> y.
 // batch_norm_moments: x -> mean, variance.
 // batch_norm_update_stats: running mean, running variance, mean, variance, in place.
+//
+// "vector" computes in the dtype of its arrays, float32 or float64; "bfloat16" reads and writes arrays of that, with
+// statistics in float32 and parameters of either.
 #include <cmath>
 
 #include "oneflow/device/cpu/parallel.h"
@@ -11,6 +14,7 @@
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_kernel.h"
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
+#include "oneflow/kernels/cpu/norm/channel_values.h"
 #include "oneflow/kernels/cpu/norm/norm_loops.h"
 #include "oneflow/kernels/cpu/norm/run_loops.h"
 
@@ -21,34 +25,33 @@ namespace {
 
 template <typename T>
 struct Affine {
-  const T* weight = nullptr;
-  const T* bias = nullptr;
-  double epsilon = 0.0;
+  ChannelValues weight, bias;
+  double epsilon;
 
-  Affine(const KernelCall& call, int at) : epsilon(call.GetAttrs<BatchNormAttrs>().epsilon) {
-    if (call.HasInput(at)) { weight = call.inputs[at].Data<T>(); }
-    if (call.HasInput(at + 1)) { bias = call.inputs[at + 1].Data<T>(); }
+  Affine(const KernelCall& call, int at)
+      : weight(call, at, 1.0),
+        bias(call, at + 1, 0.0),
+        epsilon(call.GetAttrs<BatchNormAttrs>().epsilon) {}
+  T scale(int64_t c, double variance) const {
+    return static_cast<T>(1.0 / std::sqrt(variance + epsilon) * weight[c]);
   }
-  T scale(int64_t c, T variance) const {
-    const double inv_std = 1.0 / std::sqrt(static_cast<double>(variance) + epsilon);
-    return static_cast<T>(inv_std * (weight == nullptr ? 1.0 : static_cast<double>(weight[c])));
-  }
-  T shift(int64_t c) const { return bias == nullptr ? T{0} : bias[c]; }
-  void Fill(int64_t channels, const T* variance, T* scales, T* shifts) const {
+  T shift(int64_t c) const { return static_cast<T>(bias[c]); }
+  template <typename Variance>
+  void Fill(int64_t channels, const Variance& variance, T* scales, T* shifts) const {
     for (int64_t c = 0; c < channels; ++c) {
-      scales[c] = scale(c, variance[c]);
+      scales[c] = scale(c, static_cast<double>(variance[c]));
       shifts[c] = shift(c);
     }
   }
 };
 
 // y of channels that are runs: those of one channel.
-template <typename T>
-void NormalizeRuns(const T* x, T* y, const ChannelExtents& e, int64_t c, T mean, T variance,
+template <typename T, typename E>
+void NormalizeRuns(const E* x, E* y, const ChannelExtents& e, int64_t c, T mean, T variance,
                    const Affine<T>& affine) {
   const int64_t at = c * e.inner;
-  GetRunLoops<T>().normalize(x + at, y + at, RunsOf(e), mean, affine.scale(c, variance),
-                             affine.shift(c));
+  GetRunLoops<T, E>().normalize(x + at, y + at, RunsOf(e), mean,
+                                affine.scale(c, static_cast<double>(variance)), affine.shift(c));
 }
 
 // y of channels that are neighbours. `scratch` holds two numbers for each channel.
@@ -67,23 +70,54 @@ void NormalizeNeighbours(const T* x, T* y, const ChannelExtents& e, const T* mea
   });
 }
 
+// Of channels that are runs.
+template <typename T, typename E = T>
+Maybe<void> TrainRuns(const KernelCall& call) {
+  const ChannelExtents e(call.inputs[0], call.GetAttrs<BatchNormAttrs>().axis);
+  const Affine<T> affine(call, 1);
+  const E* x = call.inputs[0].Data<E>();
+  E* y = call.outputs[0].Data<E>();
+  // A channel is normalised while it is still in the cache.
+  ParallelFor(call.threads, e.channels, 1, [&](int64_t c, int64_t) {
+    T mean, variance;
+    RunMoments(x, e, c, &mean, &variance);
+    PutChannelValue(call.outputs[1], c, static_cast<double>(mean));
+    PutChannelValue(call.outputs[2], c, static_cast<double>(variance));
+    NormalizeRuns(x, y, e, c, mean, variance, affine);
+  });
+  return Ok();
+}
+
 template <typename T>
 Maybe<void> Train(const KernelCall& call) {
   const ChannelExtents e(call.inputs[0], call.GetAttrs<BatchNormAttrs>().axis);
-  const Affine<T> affine(call, 1);
+  if (e.inner != 1) { return TrainRuns<T>(call); }
   const T* x = call.inputs[0].Data<T>();
-  T* y = call.outputs[0].Data<T>();
   T* mean = call.outputs[1].Data<T>();
   T* variance = call.outputs[2].Data<T>();
-  if (e.inner == 1) {
-    ChannelMoments(x, e, mean, variance, call.scratch, call.threads);
-    NormalizeNeighbours(x, y, e, mean, variance, affine, call.scratch, call.threads);
-    return Ok();
-  }
-  // A channel is normalised while it is still in the cache.
-  ParallelFor(call.threads, e.channels, 1, [&](int64_t c, int64_t) {
-    RunMoments(x, e, c, mean + c, variance + c);
-    NormalizeRuns(x, y, e, c, mean[c], variance[c], affine);
+  ChannelMoments(x, e, mean, variance, call.scratch, call.threads);
+  NormalizeNeighbours(x, call.outputs[0].Data<T>(), e, mean, variance, Affine<T>(call, 1),
+                      call.scratch, call.threads);
+  return Ok();
+}
+
+// Of channels that are runs. `scratch` holds two numbers for each channel.
+template <typename T, typename E = T>
+Maybe<void> InferRuns(const KernelCall& call) {
+  const ChannelExtents e(call.inputs[0], call.GetAttrs<BatchNormAttrs>().axis);
+  const E* x = call.inputs[0].Data<E>();
+  E* y = call.outputs[0].Data<E>();
+  const ChannelValues mean(call, 1, 0.0);
+  T* scale = static_cast<T*>(call.scratch);
+  T* shift = scale + e.channels;
+  Affine<T>(call, 3).Fill(e.channels, ChannelValues(call, 2, 1.0), scale, shift);
+  const int64_t grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, e.inner));
+  ParallelFor(call.threads, e.outer * e.channels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t c = i % e.channels;
+      GetRunLoops<T, E>().normalize(x + i * e.inner, y + i * e.inner, {1, 0, e.inner},
+                                    static_cast<T>(mean[c]), scale[c], shift[c]);
+    }
   });
   return Ok();
 }
@@ -91,26 +125,10 @@ Maybe<void> Train(const KernelCall& call) {
 template <typename T>
 Maybe<void> Infer(const KernelCall& call) {
   const ChannelExtents e(call.inputs[0], call.GetAttrs<BatchNormAttrs>().axis);
-  const Affine<T> affine(call, 3);
-  const T* x = call.inputs[0].Data<T>();
-  T* y = call.outputs[0].Data<T>();
-  const T* mean = call.inputs[1].Data<T>();
-  const T* variance = call.inputs[2].Data<T>();
-  if (e.inner == 1) {
-    NormalizeNeighbours(x, y, e, mean, variance, affine, call.scratch, call.threads);
-    return Ok();
-  }
-  T* scale = static_cast<T*>(call.scratch);
-  T* shift = scale + e.channels;
-  affine.Fill(e.channels, variance, scale, shift);
-  const int64_t grain = std::max<int64_t>(1, 8192 / e.inner);
-  ParallelFor(call.threads, e.outer * e.channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t c = i % e.channels;
-      GetRunLoops<T>().normalize(x + i * e.inner, y + i * e.inner, {1, 0, e.inner}, mean[c],
-                                 scale[c], shift[c]);
-    }
-  });
+  if (e.inner != 1) { return InferRuns<T>(call); }
+  NormalizeNeighbours(call.inputs[0].Data<T>(), call.outputs[0].Data<T>(), e,
+                      call.inputs[1].Data<T>(), call.inputs[2].Data<T>(), Affine<T>(call, 3),
+                      call.scratch, call.threads);
   return Ok();
 }
 
@@ -159,7 +177,8 @@ size_t TrainScratch(const KernelCall& call) {
 }
 size_t InferenceScratch(const KernelCall& call) {
   const ChannelExtents e(call.inputs[0], call.GetAttrs<BatchNormAttrs>().axis);
-  return static_cast<size_t>(2 * e.channels) * SizeOf(call.outputs[0].dtype);
+  const bool twice = call.outputs[0].dtype == DataType::kDouble;
+  return static_cast<size_t>(2 * e.channels) * (twice ? sizeof(double) : sizeof(float));
 }
 
 double TrainCost(const KernelCall& call) {
@@ -169,6 +188,10 @@ double MomentsCost(const KernelCall& call) {
   return ElementwiseCostNs(call) + 0.1 * static_cast<double>(call.inputs[0].Count());
 }
 
+const char* AcceptBFloat16(const KernelCall& call) {
+  return AcceptBFloat16Runs(call, 0, call.GetAttrs<BatchNormAttrs>().axis);
+}
+
 constexpr DenseKernel kTrain = {&RunTrain, &TrainCost, &TrainScratch};
 constexpr DenseKernel kInference = {&RunInference, &ElementwiseCostNs, &InferenceScratch};
 constexpr DenseKernel kMoments = {&RunMomentsOnly, &MomentsCost, &TrainScratch};
@@ -176,6 +199,12 @@ constexpr DenseKernel kUpdate = {&RunUpdateStats, &ElementwiseCostNs};
 
 }  // namespace
 
+ONEFLOW_REGISTER_KERNEL(batch_norm_bfloat16,
+                        {"batch_norm.cpu.bfloat16", &TrainRuns<float, BFloat16>, &AcceptBFloat16,
+                         &TrainCost});
+ONEFLOW_REGISTER_KERNEL(batch_norm_inference_bfloat16,
+                        {"batch_norm_inference.cpu.bfloat16", &InferRuns<float, BFloat16>,
+                         &AcceptBFloat16, &ElementwiseCostNs, &InferenceScratch});
 ONEFLOW_REGISTER_DENSE_KERNEL(batch_norm, "batch_norm.cpu.vector", kTrain);
 ONEFLOW_REGISTER_DENSE_KERNEL(batch_norm_inference, "batch_norm_inference.cpu.vector", kInference);
 ONEFLOW_REGISTER_DENSE_KERNEL(batch_norm_moments, "batch_norm_moments.cpu.vector", kMoments);

@@ -61,11 +61,11 @@ size_t ChannelStatsScratch(const ChannelExtents& e) {
   return static_cast<size_t>(2 * std::max<int64_t>(1, Slices(e)) * e.channels) * sizeof(double);
 }
 
-template <typename T>
-void RunMoments(const T* x, const ChannelExtents& e, int64_t channel, T* mean, T* variance) {
-  const RunLoopsOf<T>& loops = GetRunLoops<T>();
+template <typename T, typename E>
+void RunMoments(const E* x, const ChannelExtents& e, int64_t channel, T* mean, T* variance) {
+  const RunLoopsOf<T, E>& loops = GetRunLoops<T, E>();
   const double count = static_cast<double>(e.count());
-  const T* from = x + channel * e.inner;
+  const E* from = x + channel * e.inner;
   const Runs runs = RunsOf(e);
   *mean = static_cast<T>(loops.sum(from, runs) / count);
   const double squares = loops.sum_squares(from, runs, *mean);
@@ -105,6 +105,7 @@ void NeighbourSums(const T* dy, const T* x, const ChannelExtents& e, const T* me
 ONEFLOW_INSTANTIATE(float);
 ONEFLOW_INSTANTIATE(double);
 #undef ONEFLOW_INSTANTIATE
+template void RunMoments(const BFloat16*, const ChannelExtents&, int64_t, float*, float*);
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -30,9 +30,9 @@ void NeighbourSums(const T* dy, const T* x, const ChannelExtents& e, const T* me
 // The runs of a channel, from its first element on (inner > 1).
 inline Runs RunsOf(const ChannelExtents& e) { return {e.outer, e.channels * e.inner, e.inner}; }
 
-// The moments of one channel of runs (inner > 1).
-template <typename T>
-void RunMoments(const T* x, const ChannelExtents& e, int64_t channel, T* mean, T* variance);
+// The moments of one channel of runs (inner > 1), of an array of E: T, or BFloat16 with T = float.
+template <typename T, typename E>
+void RunMoments(const E* x, const ChannelExtents& e, int64_t channel, T* mean, T* variance);
 
 }  // namespace cpu
 }  // namespace oneflow

@@ -6,6 +6,8 @@
 // A thread works on one channel after the other: what a channel needs stays in the second-level cache
 // between the passes over it. Result 0 may be the very array of an operand: a channel is read before it is written, and
 // at last element by element. Results that fit no cache are written past all of them.
+//
+// "vector" and "bfloat16" as in batch_norm.cc.
 #include <cmath>
 
 #include "oneflow/device/cpu/parallel.h"
@@ -13,6 +15,7 @@
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_kernel.h"
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
+#include "oneflow/kernels/cpu/norm/channel_values.h"
 #include "oneflow/kernels/cpu/norm/fused_norm_loops.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
 
@@ -52,63 +55,57 @@ void ForEachChannel(const KernelCall& call, const ChannelExtents& e, bool stream
   });
 }
 
-template <typename T>
-T ScaleOf(const T* weight, int64_t c, T variance, double epsilon) {
-  const double inv_std = 1.0 / std::sqrt(static_cast<double>(variance) + epsilon);
-  return static_cast<T>(inv_std * (weight == nullptr ? 1.0 : static_cast<double>(weight[c])));
-}
-
-template <typename T>
+// With arrays of E: T, or BFloat16 with T = float.
+template <typename T, typename E = T>
 Maybe<void> Forward(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
   const ChannelExtents e(call.inputs[0], kAxis);
-  const T* x = call.inputs[0].Data<T>();
-  const T* weight = DataOf<T>(call, 1);
-  const T* bias = DataOf<T>(call, 2);
-  const T* addend = DataOf<T>(call, 3);
-  T* y = call.outputs[0].Data<T>();
-  T* mean = call.outputs[1].Data<T>();
-  T* variance = call.outputs[2].Data<T>();
-  const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(T)));
+  const E* x = call.inputs[0].Data<E>();
+  const ChannelValues weight(call, 1, 1.0), bias(call, 2, 0.0);
+  const E* addend = DataOf<E>(call, 3);
+  E* y = call.outputs[0].Data<E>();
+  const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(E)));
   ForEachChannel(call, e, streams, [&](int64_t c) {
-    RunMoments(x, e, c, mean + c, variance + c);
-    const T scale = ScaleOf(weight, c, variance[c], attrs.epsilon);
-    const T shift = bias == nullptr ? T{0} : bias[c];
+    T mean, variance;
+    RunMoments(x, e, c, &mean, &variance);
+    PutChannelValue(call.outputs[1], c, static_cast<double>(mean));
+    PutChannelValue(call.outputs[2], c, static_cast<double>(variance));
+    const double inv_std = 1.0 / std::sqrt(static_cast<double>(variance) + attrs.epsilon);
     const int64_t at = c * e.inner;
-    GetFusedNormLoops<T>().run(x + at, addend == nullptr ? nullptr : addend + at, y + at, RunsOf(e),
-                               mean[c], scale, shift, attrs.relu, streams);
+    GetFusedNormLoops<T, E>().run(x + at, addend == nullptr ? nullptr : addend + at, y + at,
+                                  RunsOf(e), mean, static_cast<T>(inv_std * weight[c]),
+                                  static_cast<T>(bias[c]), attrs.relu, streams);
   });
   return Ok();
 }
 
-template <typename T>
+template <typename T, typename E = T>
 Maybe<void> Backward(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
   const ChannelExtents e(call.inputs[2], kAxis);
-  const FusedNormLoops<T>& loops = GetFusedNormLoops<T>();
-  const FusedGradient<T> arrives{DataOf<T>(call, 0), DataOf<T>(call, 1), DataOf<T>(call, 6)};
-  const T* x = call.inputs[2].Data<T>();
-  const T* weight = DataOf<T>(call, 3);
-  const T* mean = call.inputs[4].Data<T>();
-  const T* variance = call.inputs[5].Data<T>();
-  T* dx = call.outputs[0].Data<T>();
-  T* kept = call.num_outputs > 3 ? call.outputs[3].Data<T>() : nullptr;
-  const FusedGradient<T> gradient = kept == nullptr ? arrives : FusedGradient<T>{kept};
-  const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(T)));
+  const FusedNormLoops<T, E>& loops = GetFusedNormLoops<T, E>();
+  const FusedGradient<E> arrives{DataOf<E>(call, 0), DataOf<E>(call, 1), DataOf<E>(call, 6)};
+  const E* x = call.inputs[2].Data<E>();
+  const ChannelValues weight(call, 3, 1.0), means(call, 4, 0.0), variances(call, 5, 1.0);
+  E* dx = call.outputs[0].Data<E>();
+  E* kept = call.num_outputs > 3 ? call.outputs[3].Data<E>() : nullptr;
+  const FusedGradient<E> gradient = kept == nullptr ? arrives : FusedGradient<E>{kept};
+  const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(E)));
   ForEachChannel(call, e, streams, [&](int64_t c) {
     const int64_t at = c * e.inner;
     const Runs runs = RunsOf(e);
+    const T mean = static_cast<T>(means[c]);
     double sum_g, sum_gx;
-    loops.sums(arrives.At(at), x + at, kept == nullptr ? nullptr : kept + at, runs, mean[c], &sum_g,
+    loops.sums(arrives.At(at), x + at, kept == nullptr ? nullptr : kept + at, runs, mean, &sum_g,
                &sum_gx);
-    const double inv_std = 1.0 / std::sqrt(static_cast<double>(variance[c]) + attrs.epsilon);
+    const double inv_std = 1.0 / std::sqrt(variances[c] + attrs.epsilon);
     const double n = static_cast<double>(e.count());
-    call.outputs[1].Data<T>()[c] = static_cast<T>(sum_gx * inv_std);
-    call.outputs[2].Data<T>()[c] = static_cast<T>(sum_g);
+    PutChannelValue(call.outputs[1], c, sum_gx * inv_std);
+    PutChannelValue(call.outputs[2], c, sum_g);
     const T m = static_cast<T>(sum_g / n);
     const T k = static_cast<T>(sum_gx * inv_std * inv_std / n);
-    const T scale = ScaleOf(weight, c, variance[c], attrs.epsilon);
-    loops.backward(gradient.At(at), x + at, dx + at, runs, mean[c], m, k, scale, streams);
+    loops.backward(gradient.At(at), x + at, dx + at, runs, mean, m, k,
+                   static_cast<T>(inv_std * weight[c]), streams);
   });
   return Ok();
 }
@@ -128,11 +125,26 @@ const char* Accept(const KernelCall& call) {
   return call.GetAttrs<FusedBatchNormAttrs>().blocked ? "channels in blocks" : nullptr;
 }
 
+template <int kInput>
+const char* AcceptBFloat16(const KernelCall& call) {
+  if (Accept(call) != nullptr) { return Accept(call); }
+  return AcceptBFloat16Runs(call, kInput, kAxis);
+}
+
 constexpr DenseKernel kForward = {&RunForward, &Cost, nullptr, &Accept};
 constexpr DenseKernel kBackward = {&RunBackward, &Cost, nullptr, &Accept};
 
 }  // namespace
 
+ONEFLOW_REGISTER_KERNEL(fused_batch_norm_bfloat16,
+                        {"fused_batch_norm.cpu.bfloat16", &Forward<float, BFloat16>,
+                         &AcceptBFloat16<0>, &Cost});
+ONEFLOW_REGISTER_KERNEL(fused_batch_norm_backward_bfloat16,
+                        {"fused_batch_norm_backward.cpu.bfloat16", &Backward<float, BFloat16>,
+                         &AcceptBFloat16<2>, &Cost});
+ONEFLOW_REGISTER_KERNEL(fused_batch_norm_add_backward_bfloat16,
+                        {"fused_batch_norm_add_backward.cpu.bfloat16", &Backward<float, BFloat16>,
+                         &AcceptBFloat16<2>, &Cost});
 ONEFLOW_REGISTER_DENSE_KERNEL(fused_batch_norm, "fused_batch_norm.cpu.vector", kForward);
 ONEFLOW_REGISTER_DENSE_KERNEL(fused_batch_norm_backward, "fused_batch_norm_backward.cpu.vector",
                               kBackward);

@@ -3,13 +3,14 @@
 // A term or a value is a formula over the element at one place of several arrays: it gets `at`, and
 // at(x) is that element of x, or a vector of neighbours. Sums are taken in blocks of kBlockLanes<T>
 // lanes, the last block of a run perhaps a part: with AVX-512 by masks, elsewhere one by one, added
-// in the same order.
+// in the same order. Arrays of bfloat16 are read as float, and values rounded into them.
 // Included only by files that of_isa_kernels() compiles: everything is in an unnamed namespace.
 #ifndef ONEFLOW_KERNELS_CPU_NORM_RUN_LANES_H_
 #define ONEFLOW_KERNELS_CPU_NORM_RUN_LANES_H_
 
 #include <cstdint>
 
+#include "oneflow/kernels/cpu/bfloat16.h"
 #include "oneflow/kernels/cpu/norm/runs.h"
 
 #if defined(__AVX512F__)
@@ -46,7 +47,18 @@ template <typename T>
 struct Single {
   int64_t i;
   ONEFLOW_RUN_INLINE T operator()(const T* x) const { return x[i]; }
+  ONEFLOW_RUN_INLINE T operator()(const BFloat16* x) const { return Widen(x[i]); }
   ONEFLOW_RUN_INLINE void Store(T* to, T v) const { to[i] = v; }
+  ONEFLOW_RUN_INLINE void Store(BFloat16* to, T v) const { to[i] = Narrow(v); }
+  // What an array of E would hold.
+  template <typename E>
+  ONEFLOW_RUN_INLINE T As(T v) const {
+    if constexpr (sizeof(E) == sizeof(BFloat16)) {
+      return Widen(Narrow(v));
+    } else {
+      return v;
+    }
+  }
 };
 
 #if defined(__AVX512F__)
@@ -69,6 +81,26 @@ struct Vector<float> {
   static ONEFLOW_RUN_INLINE void Store(float* at, Mask m, V v) {
     _mm512_mask_storeu_ps(at, m, (__m512)v);
   }
+  template <typename E>
+  static ONEFLOW_RUN_INLINE V As(V v) {
+    if constexpr (sizeof(E) == sizeof(BFloat16)) {
+      return (V)WidenLanes(NarrowLanes((__m512)v));
+    } else {
+      return v;
+    }
+  }
+  static ONEFLOW_RUN_INLINE V Load(const BFloat16* at) {
+    return (V)WidenLanes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(at)));
+  }
+  static ONEFLOW_RUN_INLINE V Load(Mask m, const BFloat16* at) {
+    return (V)WidenLanes(_mm256_maskz_loadu_epi16(m, at));
+  }
+  static ONEFLOW_RUN_INLINE void Store(BFloat16* at, V v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), NarrowLanes((__m512)v));
+  }
+  static ONEFLOW_RUN_INLINE void Store(BFloat16* at, Mask m, V v) {
+    _mm256_mask_storeu_epi16(at, m, NarrowLanes((__m512)v));
+  }
 };
 template <>
 struct Vector<double> {
@@ -81,6 +113,10 @@ struct Vector<double> {
   }
   static ONEFLOW_RUN_INLINE V Add(V to, Mask m, V v) {
     return (V)_mm512_mask_add_pd((__m512d)to, m, (__m512d)to, (__m512d)v);
+  }
+  template <typename E>
+  static ONEFLOW_RUN_INLINE V As(V v) {
+    return v;
   }
   static ONEFLOW_RUN_INLINE void Store(double* at, V v) { _mm512_storeu_pd(at, (__m512d)v); }
   static ONEFLOW_RUN_INLINE void Store(double* at, Mask m, V v) {
@@ -101,22 +137,34 @@ ONEFLOW_RUN_INLINE typename Vector<T>::Mask MaskOf(int64_t left, int number) {
 template <typename T>
 struct Whole {
   int64_t i;
-  ONEFLOW_RUN_INLINE typename Vector<T>::V operator()(const T* x) const {
+  template <typename E>
+  ONEFLOW_RUN_INLINE typename Vector<T>::V operator()(const E* x) const {
     return Vector<T>::Load(x + i);
   }
-  ONEFLOW_RUN_INLINE void Store(T* to, typename Vector<T>::V v) const {
+  template <typename E>
+  ONEFLOW_RUN_INLINE void Store(E* to, typename Vector<T>::V v) const {
     Vector<T>::Store(to + i, v);
+  }
+  template <typename E>
+  ONEFLOW_RUN_INLINE typename Vector<T>::V As(typename Vector<T>::V v) const {
+    return Vector<T>::template As<E>(v);
   }
 };
 template <typename T>
 struct Part {
   int64_t i;
   typename Vector<T>::Mask mask;
-  ONEFLOW_RUN_INLINE typename Vector<T>::V operator()(const T* x) const {
+  template <typename E>
+  ONEFLOW_RUN_INLINE typename Vector<T>::V operator()(const E* x) const {
     return Vector<T>::Load(mask, x + i);
   }
-  ONEFLOW_RUN_INLINE void Store(T* to, typename Vector<T>::V v) const {
+  template <typename E>
+  ONEFLOW_RUN_INLINE void Store(E* to, typename Vector<T>::V v) const {
     Vector<T>::Store(to + i, mask, v);
+  }
+  template <typename E>
+  ONEFLOW_RUN_INLINE typename Vector<T>::V As(typename Vector<T>::V v) const {
+    return Vector<T>::template As<E>(v);
   }
 };
 
@@ -153,13 +201,13 @@ struct Lanes {
   }
 };
 
-// out = value(at), element by element; out may be an operand.
-template <typename T, typename Value>
-ONEFLOW_RUN_INLINE void MapRuns(T* out, const Runs& runs, const Value& value) {
+// out = value(at), element by element, computed in T; out may be an operand.
+template <typename T, typename E, typename Value>
+ONEFLOW_RUN_INLINE void MapRuns(E* out, const Runs& runs, const Value& value) {
   using R = Vector<T>;
   const int64_t whole = runs.n - runs.n % R::kLanes;
   const auto mask = MaskOf<T>(runs.n - whole, 0);
-  const int64_t ahead = AheadOf<T>(runs.n);
+  const int64_t ahead = AheadOf<E>(runs.n);
   for (int64_t r = 0; r < runs.count; ++r) {
     const int64_t first = r * runs.step;
     if (ahead > 0) { Prefetch<1>(out + first + ahead, runs.n); }
@@ -208,23 +256,26 @@ struct Lanes {
   }
 };
 
-template <typename T, typename Value>
-ONEFLOW_RUN_INLINE void MapRuns(T* out, const Runs& runs, const Value& value) {
+template <typename T, typename E, typename Value>
+ONEFLOW_RUN_INLINE void MapRuns(E* out, const Runs& runs, const Value& value) {
   for (int64_t r = 0; r < runs.count; ++r) {
     const int64_t first = r * runs.step;
 #pragma GCC ivdep
-    for (int64_t i = first; i < first + runs.n; ++i) { out[i] = value(Single<T>{i}); }
+    for (int64_t i = first; i < first + runs.n; ++i) {
+      const Single<T> at{i};
+      at.Store(out, value(at));
+    }
   }
 }
 
 #endif
 
-// The sums of what term(at, terms) puts into terms[0..kSums). ask(i) prefetches what lies at place i.
-template <typename T, int kSums, typename Term, typename Ask>
+// The sums of what term(at, terms) puts into terms[0..kSums), of arrays of E. ask(i) prefetches what lies at place i.
+template <typename T, int kSums, typename E, typename Term, typename Ask>
 ONEFLOW_RUN_INLINE void SumRuns(const Runs& runs, const Term& term, const Ask& ask, double* sums) {
   Lanes<T, kSums> lanes;
   const int64_t part = runs.n % kBlockLanes<T>;
-  const int64_t ahead = AheadOf<T>(runs.n);
+  const int64_t ahead = AheadOf<E>(runs.n);
   for (int s = 0; s < kSums; ++s) { sums[s] = 0.0; }
   int64_t blocks = 0;
   const auto empty = [&]() __attribute__((always_inline)) {

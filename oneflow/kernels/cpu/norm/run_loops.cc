@@ -9,19 +9,19 @@ namespace ONEFLOW_ISA {
 
 namespace {
 
-template <typename T>
-double Sum(const T* x, const Runs& runs) {
+template <typename T, typename E>
+double Sum(const E* x, const Runs& runs) {
   double sum;
-  SumRuns<T, 1>(
+  SumRuns<T, 1, E>(
       runs, [=](auto at, auto* terms) { terms[0] = at(x); },
       [=](int64_t i) { Prefetch<0>(x + i, runs.n); }, &sum);
   return sum;
 }
 
-template <typename T>
-double SumSquares(const T* x, const Runs& runs, T mean) {
+template <typename T, typename E>
+double SumSquares(const E* x, const Runs& runs, T mean) {
   double sum;
-  SumRuns<T, 1>(
+  SumRuns<T, 1, E>(
       runs,
       [=](auto at, auto* terms) {
         const auto d = at(x) - mean;
@@ -31,10 +31,10 @@ double SumSquares(const T* x, const Runs& runs, T mean) {
   return sum;
 }
 
-template <typename T>
-void Sums(const T* dy, const T* x, const Runs& runs, T mean, double* sum_dy, double* sum_dyx) {
+template <typename T, typename E>
+void Sums(const E* dy, const E* x, const Runs& runs, T mean, double* sum_dy, double* sum_dyx) {
   double sums[2];
-  SumRuns<T, 2>(
+  SumRuns<T, 2, E>(
       runs,
       [=](auto at, auto* terms) {
         const auto g = at(dy);
@@ -50,22 +50,23 @@ void Sums(const T* dy, const T* x, const Runs& runs, T mean, double* sum_dy, dou
   *sum_dyx = sums[1];
 }
 
-template <typename T>
-void Normalize(const T* x, T* out, const Runs& runs, T mean, T scale, T shift) {
-  MapRuns(out, runs, [=](auto at) { return (at(x) - mean) * scale + shift; });
+template <typename T, typename E>
+void Normalize(const E* x, E* out, const Runs& runs, T mean, T scale, T shift) {
+  MapRuns<T>(out, runs, [=](auto at) { return (at(x) - mean) * scale + shift; });
 }
 
-template <typename T>
-void Backward(const T* dy, const T* x, T* dx, const Runs& runs, T mean, T m, T k, T scale) {
-  MapRuns(dx, runs, [=](auto at) { return ((at(dy) - m) - (at(x) - mean) * k) * scale; });
+template <typename T, typename E>
+void Backward(const E* dy, const E* x, E* dx, const Runs& runs, T mean, T m, T k, T scale) {
+  MapRuns<T>(dx, runs, [=](auto at) { return ((at(dy) - m) - (at(x) - mean) * k) * scale; });
 }
 
-template <typename T>
-constexpr RunLoopsOf<T> LoopsOf() {
-  return {&Sum<T>, &SumSquares<T>, &Sums<T>, &Normalize<T>, &Backward<T>};
+template <typename T, typename E>
+constexpr RunLoopsOf<T, E> LoopsOf() {
+  return {&Sum<T, E>, &SumSquares<T, E>, &Sums<T, E>, &Normalize<T, E>, &Backward<T, E>};
 }
 
-constexpr RunLoopTable kLoops = {LoopsOf<float>(), LoopsOf<double>()};
+constexpr RunLoopTable kLoops = {LoopsOf<float, float>(), LoopsOf<double, double>(),
+                                 LoopsOf<float, BFloat16>()};
 
 }  // namespace
 
