@@ -19,6 +19,12 @@ const char* AcceptBinary(const KernelCall& call) {
   return FindLoops(op, dtype).vv == nullptr ? "dtype not supported" : nullptr;
 }
 
+const char* AcceptAdd(const KernelCall& call) {
+  const bool scales = !IsOne(call.GetAttrs<AddAttrs>().alpha);
+  if (scales && call.inputs[0].dtype == DataType::kBFloat16) { return "a factor beside bfloat16"; }
+  return AcceptBinary<BinaryOp::kAdd>(call);
+}
+
 template <BinaryOp op>
 Maybe<void> RunPlain(const KernelCall& call) {
   RunBinary(FindLoops(op, call.inputs[0].dtype), call.outputs[0], call.inputs[0], call.inputs[1],
@@ -48,6 +54,7 @@ template <BinaryOp op>
 const char* AcceptScalar(const KernelCall& call) {
   const DataType dtype = call.inputs[0].dtype;
   if (call.outputs[0].dtype != dtype) { return "an output of another dtype"; }
+  if (dtype == DataType::kBFloat16) { return "a number would be rounded to bfloat16"; }
   return FindLoops(op, dtype).vs == nullptr ? "dtype not supported" : nullptr;
 }
 
@@ -82,7 +89,7 @@ Maybe<void> RunRelu(const KernelCall& call) {
 #define ONEFLOW_REGISTER_BINARY(name, op, run) \
   ONEFLOW_REGISTER_KERNEL(name, {#name ".cpu.vector", run, &AcceptBinary<op>, &ElementwiseCostNs})
 
-ONEFLOW_REGISTER_BINARY(add, BinaryOp::kAdd, &RunAdd);
+ONEFLOW_REGISTER_KERNEL(add, {"add.cpu.vector", &RunAdd, &AcceptAdd, &ElementwiseCostNs});
 ONEFLOW_REGISTER_BINARY(sub, BinaryOp::kSub, &RunSub);
 ONEFLOW_REGISTER_BINARY(mul, BinaryOp::kMul, &RunPlain<BinaryOp::kMul>);
 ONEFLOW_REGISTER_BINARY(div, BinaryOp::kDiv, &RunPlain<BinaryOp::kDiv>);

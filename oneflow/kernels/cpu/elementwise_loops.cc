@@ -2,6 +2,7 @@
 // that overflow wraps.
 #include "oneflow/kernels/cpu/elementwise_loops.h"
 
+#include "oneflow/kernels/cpu/bfloat16.h"
 #include "oneflow/kernels/cpu/stream_line.h"
 
 namespace oneflow {
@@ -16,6 +17,10 @@ struct Add {
     return static_cast<T>(x + y);
   }
 };
+template <>
+inline BFloat16 Add::Apply(BFloat16 x, BFloat16 y, BFloat16) {
+  return Narrow(Widen(x) + Widen(y));
+}
 struct Sub {
   template <typename T>
   static T Apply(T x, T y, T) {
@@ -66,6 +71,12 @@ struct ReluBackward {
     return y > T(0) ? x : T(0);
   }
 };
+// By bits: 1 to 0x7f80 are positive.
+template <>
+inline BFloat16 ReluBackward::Apply(BFloat16 x, BFloat16 y, BFloat16) {
+  const auto last = static_cast<uint16_t>(y.bits - 1);
+  return {last < 0x7f80 ? x.bits : uint16_t{0}};
+}
 struct Eq {
   template <typename T>
   static uint8_t Apply(T x, T y, T) {
@@ -131,15 +142,23 @@ void Relu(void* out, const void* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) { o[i] = !(a[i] <= T(0)) ? a[i] : T(0); }
 }
 
+// By bits: negative are 0x8000 to 0xff80.
+void ReluBFloat16(void* out, const void* x, int64_t n) {
+  const BFloat16* a = static_cast<const BFloat16*>(x);
+  BFloat16* o = static_cast<BFloat16*>(out);
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const auto above = static_cast<uint16_t>(a[i].bits - 0x8000);
+    o[i].bits = above <= 0x7f80 ? uint16_t{0} : a[i].bits;
+  }
+}
+
 // ---- casts ---------------------------------------------------------------------------------
 
 struct Bool {
   uint8_t v;
 };
 struct Half {
-  uint16_t bits;
-};
-struct BFloat16 {
   uint16_t bits;
 };
 
@@ -210,14 +229,6 @@ inline float FromBits(uint32_t bits) {
   return x;
 }
 
-// Round to nearest even; NaN stays a (quiet) NaN.
-inline BFloat16 ToBFloat16(float x) {
-  const uint32_t bits = Bits(x);
-  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  const uint32_t nan = (bits >> 16) | 0x40;
-  return {static_cast<uint16_t>(x != x ? nan : rounded)};
-}
-
 // The scale of a float16 is re-based by adding and subtracting powers of two, so that the adder of
 // float32 does the rounding, also of subnormals.
 inline Half ToHalf(float x) {
@@ -257,12 +268,12 @@ void HalfToFloat(void* out, const void* x, int64_t n) {
 void FloatToBFloat16(void* out, const void* x, int64_t n) {
   const float* a = static_cast<const float*>(x);
   BFloat16* o = static_cast<BFloat16*>(out);
-  for (int64_t i = 0; i < n; ++i) { o[i] = ToBFloat16(a[i]); }
+  for (int64_t i = 0; i < n; ++i) { o[i] = Narrow(a[i]); }
 }
 void BFloat16ToFloat(void* out, const void* x, int64_t n) {
   const BFloat16* a = static_cast<const BFloat16*>(x);
   float* o = static_cast<float*>(out);
-  for (int64_t i = 0; i < n; ++i) { o[i] = FromBits(static_cast<uint32_t>(a[i].bits) << 16); }
+  for (int64_t i = 0; i < n; ++i) { o[i] = Widen(a[i]); }
 }
 
 // ---- the table -----------------------------------------------------------------------------
@@ -304,6 +315,7 @@ constexpr void FillUnary(UnaryLoop* relu) {
   relu[I(DataType::kInt64)] = &Relu<int64_t>;
   relu[I(DataType::kFloat)] = &Relu<float>;
   relu[I(DataType::kDouble)] = &Relu<double>;
+  relu[I(DataType::kBFloat16)] = &ReluBFloat16;
 }
 
 template <typename F>
@@ -327,11 +339,14 @@ constexpr ElementwiseLoops MakeLoops() {
   FillArithmetic<Sub>(t.binary[static_cast<int>(BinaryOp::kSub)]);
   FillArithmetic<Mul>(mul);
   FillArithmetic<AddScaled>(scaled);
+  add[I(DataType::kBFloat16)] = Binary<Add, BFloat16, BFloat16>::LoopsAndStreams();
   add[I(DataType::kBool)] = Binary<Or, uint8_t, uint8_t>::Loops();
   mul[I(DataType::kBool)] = Binary<And, uint8_t, uint8_t>::Loops();
   scaled[I(DataType::kBool)] = Binary<OrScaled, uint8_t, uint8_t>::Loops();
   FillFloats<Div>(t.binary[static_cast<int>(BinaryOp::kDiv)]);
-  FillFloats<ReluBackward>(t.binary[static_cast<int>(BinaryOp::kReluBackward)]);
+  BinaryLoops* masked = t.binary[static_cast<int>(BinaryOp::kReluBackward)];
+  FillFloats<ReluBackward>(masked);
+  masked[I(DataType::kBFloat16)] = Binary<ReluBackward, BFloat16, BFloat16>::LoopsAndStreams();
   FillEq(t.binary[static_cast<int>(BinaryOp::kEq)]);
   FillUnary(t.unary[static_cast<int>(UnaryOp::kRelu)]);
   FillCastsFrom<Bool>(t.cast[I(DataType::kBool)]);

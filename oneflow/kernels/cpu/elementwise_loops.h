@@ -15,13 +15,13 @@ namespace oneflow {
 namespace cpu {
 
 enum class BinaryOp : int {
-  kAdd,           // x + y; bool: or
+  kAdd,           // x + y; bool: or; also bfloat16
   kSub,           // x - y
   kMul,           // x * y; bool: and
   kDiv,           // x / y, floats
   kAddScaled,     // x + param * y, param of the same type
   kEq,            // x == y, as bool
-  kReluBackward,  // y > 0 ? x : 0, floats
+  kReluBackward,  // y > 0 ? x : 0, floats and bfloat16
 };
 inline constexpr int kNumBinaryOps = 7;
 enum class UnaryOp : int { kRelu };

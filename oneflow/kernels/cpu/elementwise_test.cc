@@ -29,6 +29,7 @@ const std::vector<DataType> kAll = {kBool,
                                     DataType::kDouble};
 const std::vector<DataType> kNumbers(kAll.begin() + 1, kAll.end());
 const std::vector<DataType> kFloats = {DataType::kFloat, DataType::kDouble};
+const std::vector<DataType> kShort = {DataType::kBFloat16};
 
 struct OpCase {
   std::string op;
@@ -106,6 +107,8 @@ INSTANTIATE_TEST_SUITE_P(
                       OpCase{"sub", 2, kNumbers, DataType::kFloat16, -1.5}, OpCase{"mul", 2, kAll},
                       OpCase{"div", 2, kFloats}, OpCase{"eq", 2, kAll, kBool},
                       OpCase{"relu_backward", 2, kFloats}, OpCase{"relu", 1, kNumbers},
+                      OpCase{"add", 2, kShort}, OpCase{"relu_backward", 2, kShort},
+                      OpCase{"relu", 1, kShort},
                       OpCase{"scalar_add", 1, kAll, DataType::kFloat16, 3.25},
                       OpCase{"scalar_mul", 1, kAll, DataType::kFloat16, -0.75}));
 
@@ -276,15 +279,14 @@ TEST(Copy, HalvesAreExact) {
   }
 }
 
-// A loop that goes past the caches gives the bits of the other one. Odd lengths: the rest of a line.
+// A loop that goes past the caches gives the bits of the other one. T: as wide as the dtype. Odd lengths: the rest of a line.
 template <typename T>
-int CountStreams(DataType dtype, Rng* rng) {
+int CountStreams(DataType dtype, Rng* rng, const T& param) {
   constexpr int64_t kCount = 1003;
   HostArray x(dtype, {kCount});
   HostArray y(dtype, {kCount});
   x.Fill(rng, false);
   y.Fill(rng, false);
-  const T param = T(0.5);
   int found = 0;
   for (const auto& row : GetElementwiseLoops().binary) {
     const BinaryLoops& loops = row[static_cast<int>(dtype)];
@@ -307,8 +309,9 @@ TEST(Elementwise, StreamsGiveTheSameBits) {
   Rng rng(6);
   for (const Config& config : AllConfigs()) {
     const ScopedIsa isa(config.isa);
-    EXPECT_GE(CountStreams<float>(DataType::kFloat, &rng), 10);
-    EXPECT_GE(CountStreams<double>(DataType::kDouble, &rng), 10);
+    EXPECT_GE(CountStreams(DataType::kFloat, &rng, 0.5F), 10);
+    EXPECT_GE(CountStreams(DataType::kDouble, &rng, 0.5), 10);
+    EXPECT_EQ(CountStreams(DataType::kBFloat16, &rng, uint16_t{0}), 4);
   }
 }
 
