@@ -7,6 +7,7 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_spatial.h"
+#include "oneflow/kernels/cpu/batch_parts.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
 #include "oneflow/kernels/cpu/pool/max_loops.h"
@@ -369,7 +370,7 @@ void RunAs(const KernelCall& call) {
 
 template <bool kAdaptive>
 Maybe<void> Run(const KernelCall& call) {
-  return RunDense(call, [](const KernelCall& dense) -> Maybe<void> {
+  return RunDenseByParts(call, [](const KernelCall& dense) -> Maybe<void> {
     if (dense.outputs[0].Count() == 0) { return Ok(); }
     if (dense.outputs[0].dtype == DataType::kDouble) {
       RunAs<double, kAdaptive>(dense);
@@ -381,10 +382,15 @@ Maybe<void> Run(const KernelCall& call) {
 }
 
 template <bool kAdaptive>
-size_t Scratch(const KernelCall& call) {
+size_t ScratchOfPart(const KernelCall& call) {
   if (call.outputs[0].Count() == 0) { return DenseCall::ScratchBytes(call); }
   return DenseCall::ScratchBytes(call) +
          LayoutOf<kAdaptive>(call).Bytes() * static_cast<size_t>(std::max(call.threads, 1)) + 64;
+}
+
+template <bool kAdaptive>
+size_t Scratch(const KernelCall& call) {
+  return ScratchByParts(call, &ScratchOfPart<kAdaptive>);
 }
 
 template <bool kAdaptive>

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "oneflow/device/cpu/parallel.h"
+#include "oneflow/kernels/cpu/batch_parts.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
@@ -115,7 +116,7 @@ int64_t RunAs(const KernelCall& call, char* scratch) {
 
 template <Job job>
 Maybe<void> Run(const KernelCall& call) {
-  return RunDense(call, [](const KernelCall& dense) -> Maybe<void> {
+  return RunDenseByParts(call, [](const KernelCall& dense) -> Maybe<void> {
     char* scratch = static_cast<char*>(dense.scratch);
     if (scratch != nullptr) { scratch += (64 - reinterpret_cast<uintptr_t>(scratch) % 64) % 64; }
     const bool is_double = dense.outputs[0].dtype == DataType::kDouble;
@@ -133,12 +134,14 @@ double Cost(const KernelCall& call) {
          2.0 * static_cast<double>(call.inputs[1].Count());
 }
 
-size_t Scratch(const KernelCall& call) {
+size_t ScratchOfPart(const KernelCall& call) {
   const size_t plane = PlaneBytes(call);
   if (plane == 0) { return DenseCall::ScratchBytes(call); }
   return DenseCall::ScratchBytes(call) + 64 +
          plane * static_cast<size_t>(std::max(call.threads, 1));
 }
+
+size_t Scratch(const KernelCall& call) { return ScratchByParts(call, &ScratchOfPart); }
 
 }  // namespace
 

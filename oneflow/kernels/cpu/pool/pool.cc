@@ -5,6 +5,7 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/attrs_spatial.h"
+#include "oneflow/kernels/cpu/batch_parts.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
 #include "oneflow/kernels/cpu/pool/pool_loops.h"
@@ -223,9 +224,14 @@ size_t Lines(const KernelCall& call) {
 }
 
 template <Job job, bool kAdaptive>
-size_t Scratch(const KernelCall& call) {
+size_t ScratchOfPart(const KernelCall& call) {
   return DenseCall::ScratchBytes(call) +
          Lines<job, kAdaptive>(call) * static_cast<size_t>(std::max(call.threads, 1));
+}
+
+template <Job job, bool kAdaptive>
+size_t Scratch(const KernelCall& call) {
+  return ScratchByParts(call, &ScratchOfPart<job, kAdaptive>);
 }
 
 template <typename T, Job job, bool kAdaptive>
@@ -242,7 +248,7 @@ void RunAs(const KernelCall& call) {
 
 template <Job job, bool kAdaptive>
 Maybe<void> Run(const KernelCall& call) {
-  return RunDense(call, [](const KernelCall& dense) -> Maybe<void> {
+  return RunDenseByParts(call, [](const KernelCall& dense) -> Maybe<void> {
     if (dense.outputs[0].Count() == 0) { return Ok(); }
     if (dense.outputs[0].dtype == DataType::kDouble) {
       RunAs<double, job, kAdaptive>(dense);
