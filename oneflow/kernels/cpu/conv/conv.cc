@@ -1,4 +1,5 @@
-// The kernels convolution, convolution_input_grad and convolution_weight_grad by oneDNN.
+// The kernels convolution, convolution_input_grad and convolution_weight_grad by oneDNN, and for pointwise ones of bfloat16
+// by products of our own.
 #include <algorithm>
 
 #include "oneflow/core/shape.h"
@@ -7,6 +8,8 @@
 #include "oneflow/kernels/cpu/conv/conv_gemm.h"
 #include "oneflow/kernels/cpu/conv/conv_geometry.h"
 #include "oneflow/kernels/cpu/conv/onednn_conv.h"
+#include "oneflow/kernels/cpu/conv/pointwise_dots.h"
+#include "oneflow/kernels/cpu/conv/pointwise_weights.h"
 #include "oneflow/kernels/cpu/conv/sampled_pixels.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/dense_call.h"
@@ -65,20 +68,31 @@ const char* Accept(const KernelCall& call) {
   return geometry.Flops() < kMinOnednnFlops ? "too small" : nullptr;
 }
 
-// What oneDNN computes: the problem itself, or the same over the pixels that it reads.
+// What computes, of the problem itself or of the same over the pixels that it reads: products of our own, or oneDNN.
 struct Inner {
+  ConvProblem problem{};
+  bool dots = false, weight_dots = false;
   OnednnConv* conv = nullptr;  // nullptr: oneDNN refuses
   size_t sample_bytes = 0;     // 0: the problem itself
+
+  bool Serves() const { return dots || weight_dots || conv != nullptr; }
+  size_t ScratchBytes() const {
+    if (dots) { return sample_bytes + PointwiseDotsScratchBytes(problem); }
+    if (weight_dots) { return sample_bytes + PointwiseWeightsScratchBytes(problem); }
+    return sample_bytes + OnednnConvScratchBytes(*conv);
+  }
 };
 
 Inner InnerOf(const ConvProblem& p) {
   Inner inner;
-  if (!ReadsSampledPixels(p)) {
-    inner.conv = FindOnednnConv(p);
-    return inner;
+  inner.problem = p;
+  if (ReadsSampledPixels(p)) {
+    inner.problem = OverSampledPixels(p);
+    inner.sample_bytes = SampledPixelBytes(p);
   }
-  inner.conv = FindOnednnConv(OverSampledPixels(p));
-  inner.sample_bytes = SampledPixelBytes(p.geometry);
+  inner.dots = IsPointwiseDots(inner.problem);
+  inner.weight_dots = IsPointwiseWeights(inner.problem);
+  if (!inner.dots && !inner.weight_dots) { inner.conv = FindOnednnConv(inner.problem); }
   return inner;
 }
 
@@ -87,19 +101,27 @@ size_t Scratch(const KernelCall& call) {
   const ConvProblem p = ProblemOf(kind, call);
   if (p.geometry.Empty()) { return DenseCall::ScratchBytes(call, PolicyOf(kind, call)); }
   const Inner inner = InnerOf(p);
-  if (inner.conv == nullptr) { return ConvGemmScratch(kind, call); }
-  return DenseCall::ScratchBytes(call, PolicyOf(kind, call)) + OnednnConvScratchBytes(*inner.conv) +
-         inner.sample_bytes;
+  if (!inner.Serves()) { return ConvGemmScratch(kind, call); }
+  return DenseCall::ScratchBytes(call, PolicyOf(kind, call)) + inner.ScratchBytes();
+}
+
+Maybe<void> ExecuteInner(const Inner& inner, const ConvPointers& at, void* scratch) {
+  if (inner.conv != nullptr) { return ExecuteOnednnConv(inner.conv, at, scratch); }
+  if (inner.dots) {
+    RunPointwiseDots(inner.problem, at, scratch);
+  } else {
+    RunPointwiseWeights(inner.problem, at, scratch);
+  }
+  return Ok();
 }
 
 Maybe<void> Execute(const ConvProblem& p, const Inner& inner, ConvPointers at, void* scratch) {
-  if (inner.sample_bytes == 0) { return ExecuteOnednnConv(inner.conv, at, scratch); }
-  auto* src = static_cast<float*>(at.src);
-  auto* samples = static_cast<float*>(scratch);
-  at.src = samples;
-  if (p.kind != ConvKind::kInputGrad) { SamplePixels(p.geometry, src, samples, p.threads); }
-  JUST(ExecuteOnednnConv(inner.conv, at, static_cast<char*>(scratch) + inner.sample_bytes));
-  if (p.kind == ConvKind::kInputGrad) { SpreadSamples(p.geometry, samples, src, p.threads); }
+  if (inner.sample_bytes == 0) { return ExecuteInner(inner, at, scratch); }
+  void* src = at.src;
+  at.src = scratch;
+  if (p.kind != ConvKind::kInputGrad) { SamplePixels(p, src, scratch); }
+  JUST(ExecuteInner(inner, at, static_cast<char*>(scratch) + inner.sample_bytes));
+  if (p.kind == ConvKind::kInputGrad) { SpreadSamples(p, scratch, src); }
   return Ok();
 }
 
@@ -107,12 +129,12 @@ template <ConvKind kind>
 Maybe<void> Run(const KernelCall& call) {
   const ConvProblem p = ProblemOf(kind, call);
   const Inner inner = p.geometry.Empty() ? Inner() : InnerOf(p);
-  if (inner.conv == nullptr && !p.geometry.Empty()) { return RunConvGemm(kind, call); }
+  if (!inner.Serves() && !p.geometry.Empty()) { return RunConvGemm(kind, call); }
   return RunDense(
       call,
       [&](const KernelCall& dense) -> Maybe<void> {
         const ConvOperands at = OperandsOf(kind, dense);
-        if (inner.conv == nullptr) {
+        if (!inner.Serves()) {
           FillWithBias(dense.outputs[0], at.bias);
           return Ok();
         }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/cache_size.h"
+#include "oneflow/kernels/cpu/conv/turned_planes.h"
 #include "oneflow/kernels/cpu/onednn_objects.h"
 
 namespace oneflow {
@@ -182,6 +184,28 @@ MemoryDesc MakeDesc(const ConvProblem& p, int role, bool any) {
   return MemoryDesc(status == dnnl_success ? desc : nullptr);
 }
 
+// Activations of bfloat16 are brought from planes to these layouts, and back, by loops of our own: oneDNN's reorders move
+// an element at a time.
+enum class Turned { kNo, kBlocked, kChannelsLast };
+
+Turned TurnedAs(const ConvProblem& p, int role, const dnnl_memory_desc* wanted) {
+  const ConvGeometry& g = p.geometry;
+  const int64_t channels = role == kSrc ? g.in_channels : g.out_channels;
+  const bool plain = (role == kSrc ? p.src : p.dst) == ConvLayout::kPlain;
+  if (role == kWeight || p.dtype != DataType::kBFloat16 || !plain || g.spatial != 2 ||
+      channels % 16 != 0) {
+    return Turned::kNo;
+  }
+  ConvProblem other = p;
+  for (Turned turned : {Turned::kBlocked, Turned::kChannelsLast}) {
+    other.src = other.dst =
+        turned == Turned::kBlocked ? ConvLayout::kBlocked : ConvLayout::kChannelsLast;
+    const MemoryDesc desc = MakeDesc(other, role, false);
+    if (desc != nullptr && dnnl_memory_desc_equal(desc.get(), wanted) != 0) { return turned; }
+  }
+  return Turned::kNo;
+}
+
 struct Windows {
   dnnl_dims_t stride, dilation, before, after;
 };
@@ -272,7 +296,6 @@ class OnednnConv {
   bool Create(const ConvProblem& p);
   size_t scratch_bytes() const { return scratch_bytes_; }
   dnnl_status_t Execute(const ConvPointers& at, void* scratch);
-  int threads() const { return threads_; }
 
  private:
   struct Binding {
@@ -281,15 +304,20 @@ class OnednnConv {
     size_t offset;   // in scratch
     size_t advance;  // bytes from one part of the batch to the next
   };
+  // A primitive, or, without one, loops of our own.
   struct Step {
     Primitive primitive;
     std::vector<dnnl_exec_arg_t> args;
+    TurnedPlanes turned;
+    bool to_planes;
   };
 
   bool CreateConvolution(const ConvProblem& p);
   bool CreateProductOfImages(const ConvProblem& p);
-  bool AddReorder(const dnnl_memory_desc* from_desc, dnnl_memory_t from,
-                  const dnnl_memory_desc* to_desc, dnnl_memory_t to);
+  // Between the user's memory of a role and the convolution's; `back`: to the user's.
+  bool AddReorder(const ConvProblem& p, int role, const dnnl_memory_desc* given, dnnl_memory_t user,
+                  const dnnl_memory_desc* wanted, dnnl_memory_t used, bool back);
+  dnnl_status_t Run(const Step& step) const;
   bool AddStep(const dnnl_primitive_desc* desc, std::vector<dnnl_exec_arg_t> args);
   dnnl_memory_t Bind(const dnnl_memory_desc* desc, int role, size_t advance = 0);
   dnnl_status_t SetHandles(void* const* roles, char* scratch, int64_t part);
@@ -319,7 +347,7 @@ dnnl_memory_t OnednnConv::Bind(const dnnl_memory_desc* desc, int role, size_t ad
 bool OnednnConv::AddStep(const dnnl_primitive_desc* desc, std::vector<dnnl_exec_arg_t> args) {
   dnnl_primitive_t primitive = nullptr;
   if (dnnl_primitive_create(&primitive, desc) != dnnl_success) { return false; }
-  Step step{Primitive(primitive), std::move(args)};
+  Step step{Primitive(primitive), std::move(args), {}, false};
   const dnnl_memory_desc* pad = dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   if (pad != nullptr && dnnl_memory_desc_get_size(pad) > 0) {
     dnnl_memory_t memory = Bind(pad, kScratchRole);
@@ -333,16 +361,31 @@ bool OnednnConv::AddStep(const dnnl_primitive_desc* desc, std::vector<dnnl_exec_
   return true;
 }
 
-bool OnednnConv::AddReorder(const dnnl_memory_desc* from_desc, dnnl_memory_t from,
-                            const dnnl_memory_desc* to_desc, dnnl_memory_t to) {
+bool OnednnConv::AddReorder(const ConvProblem& p, int role, const dnnl_memory_desc* given,
+                            dnnl_memory_t user, const dnnl_memory_desc* wanted, dnnl_memory_t used,
+                            bool back) {
+  const std::vector<dnnl_exec_arg_t> args = {{DNNL_ARG_FROM, back ? used : user},
+                                             {DNNL_ARG_TO, back ? user : used}};
+  const Turned turned = TurnedAs(p, role, wanted);
+  if (turned != Turned::kNo) {
+    const ConvGeometry& g = p.geometry;
+    const bool is_src = role == kSrc;
+    steps_.push_back({nullptr,
+                      args,
+                      {g.batch, is_src ? g.in_channels : g.out_channels,
+                       is_src ? g.InPixels() : g.OutPixels(), turned == Turned::kBlocked},
+                      back});
+    return user != nullptr && used != nullptr;
+  }
   const Attributes attr = MakeAttributes(false);
   dnnl_primitive_desc_t desc = nullptr;
-  if (attr == nullptr || dnnl_reorder_primitive_desc_create(&desc, from_desc, Engine(), to_desc,
-                                                            Engine(), attr.get()) != dnnl_success) {
+  if (attr == nullptr || dnnl_reorder_primitive_desc_create(&desc, back ? wanted : given, Engine(),
+                                                            back ? given : wanted, Engine(),
+                                                            attr.get()) != dnnl_success) {
     return false;
   }
   const PrimitiveDesc owner(desc);
-  return AddStep(desc, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  return AddStep(desc, args);
 }
 
 bool OnednnConv::CreateConvolution(const ConvProblem& whole) {
@@ -369,14 +412,16 @@ bool OnednnConv::CreateConvolution(const ConvProblem& whole) {
     const bool same = dnnl_memory_desc_equal(given[role].get(), wanted[role]) != 0;
     used[role] = same ? user[role] : Bind(wanted[role], kScratchRole);
     if (same || role == result) { continue; }
-    if (!AddReorder(given[role].get(), user[role], wanted[role], used[role])) { return false; }
+    if (!AddReorder(p, role, given[role].get(), user[role], wanted[role], used[role], false)) {
+      return false;
+    }
   }
   std::vector<dnnl_exec_arg_t> args;
   for (int role : {kSrc, kWeight, kDst}) { args.push_back({ArgumentOf(p.kind, role), used[role]}); }
   if (p.has_bias) { args.push_back({DNNL_ARG_BIAS, Bind(MakeDesc(p, kBias, false).get(), kBias)}); }
   if (!AddStep(desc.get(), std::move(args))) { return false; }
-  if (used[result] != user[result] &&
-      !AddReorder(wanted[result], used[result], given[result].get(), user[result])) {
+  if (used[result] != user[result] && !AddReorder(p, result, given[result].get(), user[result],
+                                                  wanted[result], used[result], true)) {
     return false;
   }
   first_end_ = steps_.size();
@@ -435,18 +480,36 @@ dnnl_status_t OnednnConv::SetHandles(void* const* roles, char* scratch, int64_t 
   return dnnl_success;
 }
 
+dnnl_status_t OnednnConv::Run(const Step& step) const {
+  if (step.primitive != nullptr) {
+    return dnnl_primitive_execute(step.primitive.get(), onednn::ThreadStream(),
+                                  static_cast<int>(step.args.size()), step.args.data());
+  }
+  void* from = nullptr;
+  void* to = nullptr;
+  dnnl_memory_get_data_handle(step.args[0].memory, &from);
+  dnnl_memory_get_data_handle(step.args[1].memory, &to);
+  if (step.to_planes) {
+    PixelsToPlanes(step.turned, from, to, threads_);
+  } else {
+    PlanesToPixels(step.turned, from, to, threads_);
+  }
+  return dnnl_success;
+}
+
 dnnl_status_t OnednnConv::Execute(const ConvPointers& at, void* scratch) {
   void* const roles[kNumRoles] = {at.src, at.weight, at.dst, at.bias};
-  dnnl_stream_t stream = onednn::ThreadStream();
+  // Not around loops of our own, which open theirs.
+  std::optional<ParallelRegion> region;
   for (int64_t i = 0; i < parts_; ++i) {
     const dnnl_status_t set = SetHandles(roles, static_cast<char*>(scratch), i);
     if (set != dnnl_success) { return set; }
     const size_t begin = i == 0 ? 0 : later_begin_;
     const size_t end = i == 0 ? first_end_ : steps_.size();
     for (size_t s = begin; s < end; ++s) {
-      const dnnl_status_t done =
-          dnnl_primitive_execute(steps_[s].primitive.get(), stream,
-                                 static_cast<int>(steps_[s].args.size()), steps_[s].args.data());
+      if (steps_[s].primitive == nullptr) { region.reset(); }
+      if (steps_[s].primitive != nullptr && !region) { region.emplace(threads_); }
+      const dnnl_status_t done = Run(steps_[s]);
       if (done != dnnl_success) { return done; }
     }
   }
@@ -503,7 +566,6 @@ OnednnConv* FindOnednnConv(const ConvProblem& problem) {
 size_t OnednnConvScratchBytes(const OnednnConv& conv) { return conv.scratch_bytes(); }
 
 Maybe<void> ExecuteOnednnConv(OnednnConv* conv, const ConvPointers& at, void* scratch) {
-  const ParallelRegion region(conv->threads());
   const dnnl_status_t status = conv->Execute(at, scratch);
   if (status == dnnl_success) { return Ok(); }
   return InternalError("[convolution] oneDNN failed with status {}", static_cast<int>(status));

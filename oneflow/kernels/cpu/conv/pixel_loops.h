@@ -11,15 +11,31 @@
 namespace oneflow {
 namespace cpu {
 
-struct PixelLoops {
+// T: as wide as an element.
+template <typename T>
+struct PixelLoopsOf {
   // to[i] = row[i * stride] for i below n.
-  void (*take)(const float* row, int64_t stride, int64_t n, float* to);
+  void (*take)(const T* row, int64_t stride, int64_t n, T* to);
   // row[i * stride] = from[i] for i below n, zeros between them and up to `width`.
   // REQUIRES (n - 1) * stride < width.
-  void (*put)(const float* from, int64_t stride, int64_t n, int64_t width, float* row);
+  void (*put)(const T* from, int64_t stride, int64_t n, int64_t width, T* row);
+};
+
+struct PixelLoops {
+  PixelLoopsOf<uint32_t> wide;
+  PixelLoopsOf<uint16_t> half;
 };
 
 ONEFLOW_DECLARE_ISA_TABLE(PixelLoops, GetPixelLoops);
+
+template <typename T>
+inline const PixelLoopsOf<T>& GetPixelLoopsOf() {
+  if constexpr (sizeof(T) == sizeof(uint16_t)) {
+    return GetPixelLoops().half;
+  } else {
+    return GetPixelLoops().wide;
+  }
+}
 
 }  // namespace cpu
 }  // namespace oneflow

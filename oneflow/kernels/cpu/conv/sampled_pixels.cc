@@ -22,12 +22,47 @@ void ForEachPlane(const ConvGeometry& g, int threads, const Body& body) {
   });
 }
 
+template <typename T>
+void Sample(const ConvGeometry& g, const T* src, T* samples, int threads) {
+  ForEachPlane(g, threads, [&](int64_t plane) {
+    const T* from = src + plane * g.InPixels();
+    T* to = samples + plane * g.OutPixels();
+    for (int64_t d = 0; d < g.out[0]; ++d) {
+      for (int64_t h = 0; h < g.out[1]; ++h, to += g.out[2]) {
+        const int64_t row = d * g.stride[0] * g.in[1] + h * g.stride[1];
+        GetPixelLoopsOf<T>().take(from + row * g.in[2], g.stride[2], g.out[2], to);
+      }
+    }
+  });
+}
+
+template <typename T>
+void Spread(const ConvGeometry& g, const T* samples, T* src, int threads) {
+  ForEachPlane(g, threads, [&](int64_t plane) {
+    const T* from = samples + plane * g.OutPixels();
+    T* to = src + plane * g.InPixels();
+    const auto has = [&g](int axis, int64_t i) {
+      return i % g.stride[axis] == 0 && i / g.stride[axis] < g.out[axis];
+    };
+    for (int64_t d = 0; d < g.in[0]; ++d) {
+      for (int64_t h = 0; h < g.in[1]; ++h, to += g.in[2]) {
+        if (has(0, d) && has(1, h)) {
+          GetPixelLoopsOf<T>().put(from, g.stride[2], g.out[2], g.in[2], to);
+          from += g.out[2];
+        } else {
+          std::memset(to, 0, static_cast<size_t>(g.in[2]) * sizeof(T));
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 
 bool ReadsSampledPixels(const ConvProblem& p) {
   const ConvGeometry& g = p.geometry;
-  return g.IsPointwise() && !g.HasUnitStride() && g.groups == 1 && p.dtype == DataType::kFloat &&
-         p.src == ConvLayout::kPlain && p.dst == ConvLayout::kPlain && !g.Empty();
+  return g.IsPointwise() && !g.HasUnitStride() && g.groups == 1 && p.src == ConvLayout::kPlain &&
+         p.dst == ConvLayout::kPlain && !g.Empty();
 }
 
 ConvProblem OverSampledPixels(const ConvProblem& problem) {
@@ -39,42 +74,26 @@ ConvProblem OverSampledPixels(const ConvProblem& problem) {
   return p;
 }
 
-size_t SampledPixelBytes(const ConvGeometry& g) {
+size_t SampledPixelBytes(const ConvProblem& p) {
+  const ConvGeometry& g = p.geometry;
   const auto pixels = static_cast<size_t>(g.batch * g.in_channels * g.OutPixels());
-  return (pixels * sizeof(float) + 63) / 64 * 64;
+  return (pixels * SizeOf(p.dtype) + 63) / 64 * 64;
 }
 
-void SamplePixels(const ConvGeometry& g, const float* src, float* samples, int threads) {
-  ForEachPlane(g, threads, [&](int64_t plane) {
-    const float* from = src + plane * g.InPixels();
-    float* to = samples + plane * g.OutPixels();
-    for (int64_t d = 0; d < g.out[0]; ++d) {
-      for (int64_t h = 0; h < g.out[1]; ++h, to += g.out[2]) {
-        const int64_t row = d * g.stride[0] * g.in[1] + h * g.stride[1];
-        GetPixelLoops().take(from + row * g.in[2], g.stride[2], g.out[2], to);
-      }
-    }
-  });
+void SamplePixels(const ConvProblem& p, const void* src, void* samples) {
+  if (SizeOf(p.dtype) == sizeof(uint16_t)) {
+    return Sample(p.geometry, static_cast<const uint16_t*>(src), static_cast<uint16_t*>(samples),
+                  p.threads);
+  }
+  Sample(p.geometry, static_cast<const uint32_t*>(src), static_cast<uint32_t*>(samples), p.threads);
 }
 
-void SpreadSamples(const ConvGeometry& g, const float* samples, float* src, int threads) {
-  ForEachPlane(g, threads, [&](int64_t plane) {
-    const float* from = samples + plane * g.OutPixels();
-    float* to = src + plane * g.InPixels();
-    const auto has = [&g](int axis, int64_t i) {
-      return i % g.stride[axis] == 0 && i / g.stride[axis] < g.out[axis];
-    };
-    for (int64_t d = 0; d < g.in[0]; ++d) {
-      for (int64_t h = 0; h < g.in[1]; ++h, to += g.in[2]) {
-        if (has(0, d) && has(1, h)) {
-          GetPixelLoops().put(from, g.stride[2], g.out[2], g.in[2], to);
-          from += g.out[2];
-        } else {
-          std::memset(to, 0, static_cast<size_t>(g.in[2]) * sizeof(float));
-        }
-      }
-    }
-  });
+void SpreadSamples(const ConvProblem& p, const void* samples, void* src) {
+  if (SizeOf(p.dtype) == sizeof(uint16_t)) {
+    return Spread(p.geometry, static_cast<const uint16_t*>(samples), static_cast<uint16_t*>(src),
+                  p.threads);
+  }
+  Spread(p.geometry, static_cast<const uint32_t*>(samples), static_cast<uint32_t*>(src), p.threads);
 }
 
 }  // namespace cpu

@@ -12,16 +12,16 @@
 namespace oneflow {
 namespace cpu {
 
-// Of float32 images in planes, in one group.
+// Of images in planes, in one group.
 bool ReadsSampledPixels(const ConvProblem& problem);
 // The same problem over the sampled pixels, with stride 1.
 ConvProblem OverSampledPixels(const ConvProblem& problem);
-size_t SampledPixelBytes(const ConvGeometry& geometry);  // a multiple of 64
+size_t SampledPixelBytes(const ConvProblem& problem);  // a multiple of 64
 
 // samples = the sampled pixels of src.
-void SamplePixels(const ConvGeometry& geometry, const float* src, float* samples, int threads);
+void SamplePixels(const ConvProblem& problem, const void* src, void* samples);
 // src = samples where they come from, zero elsewhere.
-void SpreadSamples(const ConvGeometry& geometry, const float* samples, float* src, int threads);
+void SpreadSamples(const ConvProblem& problem, const void* samples, void* src);
 
 }  // namespace cpu
 }  // namespace oneflow
