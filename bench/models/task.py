@@ -143,15 +143,15 @@ class Task:
         """The optimizer's running mean of each parameter's gradients, as NumPy arrays.
 
         After the first step it is a multiple of the gradient, and later ones add to it: who agrees
-            on
-        it after each of some steps agrees on their gradients. It is there in every setting.
+        on it after each of some steps agrees on their gradients. It is there in every setting. Of
+        copies: what NumPy shares would not stay in a kernel's order, as what is timed does.
         """
         found: dict[str, Any] = {}
         for name, parameter in self.model.named_parameters():
             state = self.optimizer.state[parameter]
             key = next(key for key in MOMENTS if key in state)
             # torch.compile puts its own name before the model's.
-            found[name.removeprefix("_orig_mod.")] = np.asarray(state[key].numpy())
+            found[name.removeprefix("_orig_mod.")] = np.asarray(state[key].clone().numpy())
         return found
 
 

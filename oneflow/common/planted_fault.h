@@ -60,6 +60,7 @@
   X(kAnomalyNamesALaterNan, "anomaly_names_a_later_nan") \
   X(kCollectorSeesNoHooks, "collector_sees_no_hooks") \
   X(kGraphsOutliveThreads, "graphs_outlive_threads") \
+  X(kArrangedTakenForPlain, "arranged_taken_for_plain") \
   /* end */
 // clang-format on
 

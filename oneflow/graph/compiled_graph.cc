@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include "oneflow/common/inline_array.h"
 #include "oneflow/common/trace.h"
+#include "oneflow/graph/passes/arranged_weights.h"
 #include "oneflow/vm/take_memory.h"
 
 namespace oneflow {
@@ -15,7 +17,7 @@ namespace {
 // What a run is given, as the attributes of its instruction: this, the addresses of bound buffers, then
 // a slot for each generator.
 struct RunRecord {
-  CompiledGraph* graph;
+  void* program;
   int64_t num_bases;
 
   static size_t Bytes(size_t bases, size_t draws) {
@@ -33,18 +35,25 @@ constexpr double kInlineLimitNs = 60e3;
 // 6 and 430.
 constexpr int kInlineStorages = 1024;
 constexpr int kInlineWords = 64;
+constexpr int kInlineDraws = 4;
+// Captured tensors are left plain from then on if they were found so, or otherwise arranged, by more than
+// half of the runs, and by so many.
+constexpr int64_t kLeastConvertedRuns = 8;
 
 }  // namespace
 
 struct GraphKernel {
+  using Program = CompiledGraph::Program;
   static Maybe<void> Run(const KernelCall& call) {
     auto* record = static_cast<RunRecord*>(const_cast<void*>(call.attrs));
     const Plan::Given given{record->bases(), record->draws()};
-    record->graph->given_ = &given;
-    return record->graph->actors_->Run();
+    auto* program = static_cast<Program*>(record->program);
+    program->given = &given;
+    return program->actors->Run();
   }
   static double Cost(const KernelCall& call) {
-    return static_cast<const RunRecord*>(call.attrs)->graph->plan_->cost_ns();
+    return static_cast<Program*>(static_cast<const RunRecord*>(call.attrs)->program)
+        ->plan->cost_ns();
   }
 };
 
@@ -56,33 +65,48 @@ Maybe<std::unique_ptr<CompiledGraph>> CompiledGraph::Compile(LogicalGraph traced
                                                              const Options& options) {
   std::unique_ptr<CompiledGraph> graph(new CompiledGraph(traced.name()));
   graph->traced_text_ = traced.ToString();
-  LogicalGraph result =
-      JUST(RunPasses(std::move(traced), DefaultPasses(), &graph->passes_, options.disable));
-  graph->plan_ = JUST(Plan::Make(std::move(result)));
-  JUST(graph->Prepare());
+  graph->options_ = options;
+  graph->traced_ = std::make_unique<LogicalGraph>(traced);
+  Device device;
+  for (const Buffer& buffer : traced.buffers()) { device = buffer.device; }
+  graph->stream_ = JUST(Vm::Get()->StreamFor(device));
+  graph->first_ = JUST(graph->MakeProgram(std::move(traced), options.disable, &graph->passes_));
+  if (graph->first_->movable.empty()) { graph->traced_.reset(); }
+  graph->FindOutputs();
+  MutexLock lock(&graph->mutex_);
+  graph->current_ = graph->first_.get();
   return graph;
 }
 
-Maybe<void> CompiledGraph::Prepare() {
-  const LogicalGraph& graph = plan_->graph();
-  Device device;
-  for (const Buffer& buffer : graph.buffers()) { device = buffer.device; }
-  stream_ = JUST(Vm::Get()->StreamFor(device));
-  const auto bytes = static_cast<size_t>(std::max<int64_t>(plan_->memory_bytes(), kPlanAlignment));
-  Allocator* pool = JUST(GetAllocator(device));
-  const MemoryRequest request{"graph", bytes, device};
+Maybe<std::unique_ptr<CompiledGraph::Program>> CompiledGraph::MakeProgram(
+    LogicalGraph traced, const std::vector<std::string>& disable,
+    std::vector<PassCount>* passes) const {
+  auto program = std::make_unique<Program>();
+  LogicalGraph result = JUST(RunPasses(std::move(traced), DefaultPasses(), passes, disable));
+  program->plan = JUST(Plan::Make(std::move(result)));
+  Plan* plan = program->plan.get();
+  const auto bytes = static_cast<size_t>(std::max<int64_t>(plan->memory_bytes(), kPlanAlignment));
+  Allocator* pool = JUST(GetAllocator(stream_->device()));
+  const MemoryRequest request{"graph", bytes, stream_->device()};
   MemoryBlock* block = JUST(TakeMemory(pool, request, stream_->index()));
-  memory_ = Storage::Own(pool, block, request, stream_->index());
-  plan_->SetMemory(memory_->data());
-  FindUses();
+  program->memory = Storage::Own(pool, block, request, stream_->index());
+  program->uses = IntrusivePtr<Storage>(program->memory.get());
+  plan->SetMemory(program->memory->data());
+  FindUses(program.get());
   std::vector<ActorSpec> chains(1);  // one stream: all its kernels are one actor
   chains[0].name = "compute";
-  chains[0].act = [this](int64_t) {
+  chains[0].act = [this, p = program.get()](int64_t) {
     TraceScope trace("actor", name_.c_str());
-    return plan_->Run(*given_);
+    return p->plan->Run(*p->given);
   };
-  actors_ = std::make_unique<ActorSystem>(name_, std::move(chains), std::vector<RegisterSpec>());
-  const std::vector<BufferId>& made = plan_->made_outputs();
+  program->actors =
+      std::make_unique<ActorSystem>(name_, std::move(chains), std::vector<RegisterSpec>());
+  return program;
+}
+
+void CompiledGraph::FindOutputs() {
+  const LogicalGraph& graph = first_->plan->graph();
+  const std::vector<BufferId>& made = first_->plan->made_outputs();
   for (ValueId id : graph.outputs()) {
     const BufferId buffer = graph.BufferOf(id);
     Output output;
@@ -100,11 +124,19 @@ Maybe<void> CompiledGraph::Prepare() {
     }
     outputs_.push_back(std::move(output));
   }
-  return Ok();
+  std::vector<bool> written(graph.buffers().size(), false);
+  for (const Node& node : graph.nodes()) {
+    if (!node.Computes()) { continue; }
+    for (ValueId id : node.outputs) { written[static_cast<size_t>(graph.BufferOf(id))] = true; }
+  }
+  for (ValueId id : graph.inputs()) {
+    arguments_.push_back(graph.value(id).meta);
+    updates_argument_.push_back(written[static_cast<size_t>(graph.BufferOf(id))]);
+  }
 }
 
-void CompiledGraph::FindUses() {
-  const LogicalGraph& graph = plan_->graph();
+void CompiledGraph::FindUses(Program* program) {
+  const LogicalGraph& graph = program->plan->graph();
   std::vector<bool> read(graph.buffers().size(), false);
   std::vector<bool> written(graph.buffers().size(), false);
   for (const Node& node : graph.nodes()) {
@@ -114,27 +146,73 @@ void CompiledGraph::FindUses() {
     }
     for (ValueId id : node.outputs) { written[static_cast<size_t>(graph.BufferOf(id))] = true; }
   }
-  for (ValueId id : graph.inputs()) {
-    arguments_.push_back(graph.value(id).meta);
-    updates_argument_.push_back(written[static_cast<size_t>(graph.BufferOf(id))]);
-  }
+  std::unordered_map<const Storage*, const Arrangement*> arrangements;
   for (size_t i = 0; i < graph.buffers().size(); ++i) {
     const Buffer& buffer = graph.buffers()[i];
     if (!buffer.storage) { continue; }
-    if (read[i]) { reads_.push_back(buffer.storage.get()); }
-    if (written[i]) { updates_.push_back(buffer.storage.get()); }
+    if (read[i]) { program->reads.push_back(buffer.storage.get()); }
+    if (written[i]) { program->updates.push_back(buffer.storage.get()); }
+    if (buffer.arrangement != nullptr && (read[i] || written[i])) {
+      arrangements[buffer.storage.get()] = buffer.arrangement;
+      program->movable.push_back(buffer.storage.get());
+    }
   }
-  std::sort(updates_.begin(), updates_.end());
+  std::sort(program->updates.begin(), program->updates.end());
+  std::sort(program->movable.begin(), program->movable.end());
+  if (arrangements.empty()) { return; }
+  for (const std::vector<Storage*>* list : {&program->reads, &program->updates}) {
+    for (const Storage* storage : *list) {
+      const auto found = arrangements.find(storage);
+      program->arranged.push_back(found == arrangements.end() ? nullptr : found->second);
+    }
+  }
+}
+
+const Plan& CompiledGraph::plan() const {
+  MutexLock lock(&mutex_);
+  return second_ != nullptr ? *second_->plan : *first_->plan;
+}
+
+int CompiledGraph::num_arranged() const {
+  MutexLock lock(&mutex_);
+  return current_ == nullptr ? 0 : static_cast<int>(current_->movable.size());
+}
+
+// The program that a run takes now.
+Maybe<CompiledGraph::Lease> CompiledGraph::Current() {
+  {
+    MutexLock lock(&mutex_);
+    if (current_ != nullptr) { return Lease{current_, current_->memory}; }
+  }
+  std::vector<std::string> disable = options_.disable;
+  disable.emplace_back(kArrangedWeights);
+  std::vector<PassCount> passes;
+  std::unique_ptr<Program> made = JUST(MakeProgram(LogicalGraph(*traced_), disable, &passes));
+  CHECK_OR_RETURN(made->plan->made_outputs() == first_->plan->made_outputs(),
+                  "graph '{}': its programs differ", name_);
+  MutexLock lock(&mutex_);
+  if (second_ == nullptr) { second_ = std::move(made); }
+  current_ = second_.get();
+  return Lease{current_, current_->memory};
+}
+
+// The next run takes the second program, if it would have taken `program`.
+void CompiledGraph::GiveUpArrangements(const Program* program) {
+  StorageRef memory;  // so that it is free before the other program asks for some
+  MutexLock lock(&mutex_);
+  if (current_ != program || program->movable.empty()) { return; }
+  memory = std::move(current_->memory);
+  current_ = nullptr;
 }
 
 bool CompiledGraph::Updates(const Storage* storage) const {
-  return std::binary_search(updates_.begin(), updates_.end(), storage);
+  return std::binary_search(first_->updates.begin(), first_->updates.end(), storage);
 }
 
 Maybe<void> CompiledGraph::TakeOutputs(StorageRef* made) {
   Allocator* pool = JUST(GetAllocator(stream_->device()));
-  for (BufferId buffer : plan_->made_outputs()) {
-    const auto bytes = static_cast<size_t>(plan_->graph().buffer(buffer).bytes);
+  for (BufferId buffer : first_->plan->made_outputs()) {
+    const auto bytes = static_cast<size_t>(first_->plan->graph().buffer(buffer).bytes);
     const MemoryRequest request{"graph", bytes, stream_->device()};
     MemoryBlock* block = JUST(TakeMemory(pool, request, stream_->index()));
     *made++ = Storage::Own(pool, block, request, stream_->index());
@@ -143,15 +221,37 @@ Maybe<void> CompiledGraph::TakeOutputs(StorageRef* made) {
 }
 
 Maybe<void> CompiledGraph::Run(const Argument* arguments, StorageRef* made) {
-  const LogicalGraph& graph = plan_->graph();
   JUST(TakeOutputs(made));
+  const auto& all = first_->plan->graph().draws();
+  InlineArray<RandomSlot, kInlineDraws> draws(static_cast<int>(all.size()));
+  for (size_t i = 0; i < all.size(); ++i) {
+    draws[static_cast<int>(i)] = all[i].generator->Reserve(all[i].blocks);
+  }
+  while (true) {
+    const Lease lease = JUST(Current());
+    if (JUST(RunProgram(lease, arguments, draws.data(), made))) { break; }
+    GiveUpArrangements(lease.program);
+  }
+  runs_.fetch_add(1, std::memory_order_relaxed);
+  return Ok();
+}
+
+// False, and nothing was issued: it cannot have what it is given arranged.
+Maybe<bool> CompiledGraph::RunProgram(const Lease& lease, const Argument* arguments,
+                                      const RandomSlot* draws, const StorageRef* made) {
+  Program* program = lease.program;
+  const size_t num_draws = program->plan->graph().draws().size();
   const Argument* const end_of_arguments = arguments + arguments_.size();
   const StorageRef* const end_of_made = made + num_made();
+  for (const Argument* a = arguments; a != end_of_arguments; ++a) {
+    const auto& movable = program->movable;
+    if (std::binary_search(movable.begin(), movable.end(), a->storage.get())) { return false; }
+  }
   const size_t num_bases = arguments_.size() + static_cast<size_t>(num_made());
-  const size_t bytes = RunRecord::Bytes(num_bases, graph.draws().size());
+  const size_t bytes = RunRecord::Bytes(num_bases, num_draws);
   InlineArray<uint64_t, kInlineWords> words(static_cast<int>((bytes + 7) / 8));
   auto* record = reinterpret_cast<RunRecord*>(words.data());
-  record->graph = this;
+  record->program = program;
   record->num_bases = static_cast<int64_t>(num_bases);
   size_t next = 0;
   for (const Argument* a = arguments; a != end_of_arguments; ++a) {
@@ -160,18 +260,16 @@ Maybe<void> CompiledGraph::Run(const Argument* arguments, StorageRef* made) {
   for (const StorageRef* m = made; m != end_of_made; ++m) {
     record->bases()[next++] = (*m)->data();
   }
-  next = 0;
-  for (const LogicalGraph::Draws& draws : graph.draws()) {
-    record->draws()[next++] = draws.generator->Reserve(draws.blocks);
-  }
+  std::copy(draws, draws + num_draws, record->draws());
 
-  const size_t most = arguments_.size() + num_bases + reads_.size() + updates_.size() + 1;
+  const size_t most =
+      arguments_.size() + num_bases + program->reads.size() + program->updates.size() + 1;
   InlineArray<Storage*, kInlineStorages> storages(static_cast<int>(most));
   int n = 0;
   for (const Argument* a = arguments; a != end_of_arguments; ++a) {
     storages[n++] = a->storage.get();
   }
-  for (Storage* storage : reads_) { storages[n++] = storage; }
+  for (Storage* storage : program->reads) { storages[n++] = storage; }
   OpCall call;
   call.num_reads = n;
   for (const StorageRef* m = made; m != end_of_made; ++m) { storages[n++] = m->get(); }
@@ -179,9 +277,9 @@ Maybe<void> CompiledGraph::Run(const Argument* arguments, StorageRef* made) {
   for (size_t i = 0; i < arguments_.size(); ++i) {
     if (updates_argument_[i]) { storages[n++] = arguments[i].storage.get(); }
   }
-  for (Storage* storage : updates_) { storages[n++] = storage; }
+  for (Storage* storage : program->updates) { storages[n++] = storage; }
   const int end_of_versions = n;
-  storages[n++] = memory_.get();
+  storages[n++] = lease.memory.get();
   call.op = "graph";
   call.kernel = &kGraphKernel;
   call.call.attrs = record;
@@ -191,16 +289,49 @@ Maybe<void> CompiledGraph::Run(const Argument* arguments, StorageRef* made) {
   call.num_writes = n - call.num_reads;
   call.num_updates = n - first_update;
   call.stream = stream_;
-  call.inline_limit_ns = plan_->serial() ? kInlineLimitNs : 0;
-  JUST(Vm::Get()->Issue(&call));
-  for (int i = first_update; i < end_of_versions; ++i) { storages[i]->BumpVersion(); }
-  runs_.fetch_add(1, std::memory_order_relaxed);
+  call.inline_limit_ns = program->plan->serial() ? kInlineLimitNs : 0;
+  bool refused = false;
+  JUST(Issue(lease, &call, &refused));
+  for (int i = first_update; i < end_of_versions && !refused; ++i) { storages[i]->BumpVersion(); }
+  return !refused;
+}
+
+// With the order in which the program wants each of the call's storages.
+Maybe<void> CompiledGraph::Issue(const Lease& lease, OpCall* call, bool* refused) {
+  Program* program = lease.program;
+  if (program->arranged.empty()) { return Vm::Get()->Issue(call); }
+  InlineArray<const Arrangement*, kInlineStorages> wanted(call->num_reads + call->num_writes);
+  const Arrangement* const* from = program->arranged.data();
+  const size_t num_reads = program->reads.size();
+  // The captured ones are the last of the reads, and the last of the writes but the plan's memory.
+  std::copy(from, from + num_reads,
+            wanted.data() + (static_cast<size_t>(call->num_reads) - num_reads));
+  std::copy(from + num_reads, from + program->arranged.size(),
+            wanted.data() + (static_cast<size_t>(wanted.size()) - 1 - program->updates.size()));
+  ArrangedOperands arranged{wanted.data()};
+  call->arranged = &arranged;
+  JUST(Vm::Get()->Issue(call));
+  *refused = arranged.refused;
+  if (arranged.refused) { return Ok(); }
+  const int64_t runs = program->runs.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (arranged.converted == 0) { return Ok(); }
+  const int64_t converted = program->converted_runs.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (converted >= kLeastConvertedRuns && 2 * converted > runs) { GiveUpArrangements(program); }
   return Ok();
 }
 
 void CompiledGraph::Close(lifetime::Deadline deadline) {
   const auto end = std::chrono::steady_clock::now() + deadline.Remaining();
-  if (Vm::Get()->AwaitUses(*memory_.get(), end)) { actors_->Stop(); }
+  Program* second = nullptr;
+  {
+    MutexLock lock(&mutex_);
+    second = second_.get();
+  }
+  for (Program* program : {first_.get(), second}) {
+    if (program != nullptr && Vm::Get()->AwaitUses(*program->uses.get(), end)) {
+      program->actors->Stop();
+    }
+  }
 }
 
 std::string CompiledGraph::Unfinished() const {

@@ -5,6 +5,10 @@
 // Its record is complete before it is issued. Outputs come from the pool at the call; the run itself
 // takes no memory.
 //
+// Captured tensors may lie in another order during a run (vm/arrangement.h): the vm brings them there if
+// they are not left over from the last run. Where that cannot be, since somebody looks at the memory, and
+// where it never lasts, a second program without arrangements takes over for good.
+//
 // A run that fails, or that is given a poisoned tensor, poisons its outputs; what it was to update
 // keeps what it holds then (passes/late_updates.h), and the next run starts afresh.
 //
@@ -19,6 +23,7 @@
 #include <vector>
 
 #include "oneflow/common/maybe.h"
+#include "oneflow/common/mutex.h"
 #include "oneflow/graph/actor_system.h"
 #include "oneflow/graph/passes/pass.h"
 #include "oneflow/graph/plan.h"
@@ -59,38 +64,69 @@ class CompiledGraph : public lifetime::GraphResource {
   bool Updates(const Storage* storage) const;
 
   // Of outputs that a run makes.
-  int num_made() const { return static_cast<int>(plan_->made_outputs().size()); }
+  int num_made() const { return static_cast<int>(first_->plan->made_outputs().size()); }
   // REQUIRES: arguments as arguments() says. Fills `made`, num_made() long, with the storages of the
   // outputs that this run makes: the only memory that it takes, as long as the lists are short.
   Maybe<void> Run(const Argument* arguments, StorageRef* made);
 
-  const Plan& plan() const { return *plan_; }
-  int num_actors() const { return actors_->num_actors(); }
+  // Of the program that was made last.
+  const Plan& plan() const;
+  // How many captured tensors lie in another order in that.
+  int num_arranged() const;
+  int num_actors() const { return first_->actors->num_actors(); }
   const std::vector<PassCount>& passes() const { return passes_; }
   int64_t runs() const { return runs_.load(std::memory_order_relaxed); }
   // Before any pass, as text.
   const std::string& traced_text() const { return traced_text_; }
 
  private:
+  // A plan with all that its runs need but what each of them is given.
+  struct Program {
+    std::unique_ptr<Plan> plan;
+    std::unique_ptr<ActorSystem> actors;
+    const Plan::Given* given = nullptr;        // of the run that is under way
+    StorageRef memory;                         // given back once another program has taken over
+    IntrusivePtr<Storage> uses;                // its record
+    std::vector<Storage*> reads;               // captured
+    std::vector<Storage*> updates;             // captured, sorted by address
+    std::vector<const Arrangement*> arranged;  // of reads, then updates; empty: all are plain
+    std::vector<const Storage*> movable;       // those that are not plain, sorted by address
+    std::atomic<int64_t> runs{0};
+    std::atomic<int64_t> converted_runs{0};  // that found a tensor in another order than they want
+  };
+  // What a call holds on to while it issues a run.
+  struct Lease {
+    Program* program;
+    StorageRef memory;
+  };
+
   explicit CompiledGraph(std::string name) : name_(std::move(name)) {}
-  Maybe<void> Prepare();
-  void FindUses();
+  Maybe<std::unique_ptr<Program>> MakeProgram(LogicalGraph traced,
+                                              const std::vector<std::string>& disable,
+                                              std::vector<PassCount>* passes) const;
+  static void FindUses(Program* program);
+  void FindOutputs();
+  Maybe<Lease> Current();
+  void GiveUpArrangements(const Program* program);
+  Maybe<bool> RunProgram(const Lease& lease, const Argument* arguments, const RandomSlot* draws,
+                         const StorageRef* made);
+  Maybe<void> Issue(const Lease& lease, OpCall* call, bool* refused);
   Maybe<void> TakeOutputs(StorageRef* made);
   friend struct GraphKernel;
 
   const std::string name_;
-  std::unique_ptr<Plan> plan_;
-  std::unique_ptr<ActorSystem> actors_;
-  const Plan::Given* given_ = nullptr;  // of the run that is under way
   std::vector<PassCount> passes_;
   std::string traced_text_;
+  Options options_;
+  std::unique_ptr<LogicalGraph> traced_;  // what a second program is made of
   Stream* stream_ = nullptr;
-  StorageRef memory_;
   std::vector<TensorMeta> arguments_;
   std::vector<Output> outputs_;
   std::vector<bool> updates_argument_;
-  std::vector<Storage*> reads_;    // captured
-  std::vector<Storage*> updates_;  // captured, sorted by address
+  std::unique_ptr<Program> first_;
+  mutable Mutex mutex_;  // never held while something is waited for
+  std::unique_ptr<Program> second_ GUARDED_BY(mutex_);
+  Program* current_ GUARDED_BY(mutex_) = nullptr;  // nullptr: the second one is to be made
   std::atomic<int64_t> runs_{0};
 };
 

@@ -41,6 +41,11 @@ struct Buffer {
   int64_t bytes = 0;
   std::string name;    // of an input or a captured tensor
   StorageRef storage;  // of a captured tensor or a constant
+  // What has one number may lie in another order, the same for all of it (passes/arranged_weights.h).
+  int order_group = -1;
+  // How a captured tensor lies during a run; nullptr: as its strides say. Places in it that nodes use are
+  // then places in that.
+  const Arrangement* arrangement = nullptr;
 };
 
 struct Value {

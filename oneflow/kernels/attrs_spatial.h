@@ -45,6 +45,7 @@ struct ConvAttrs {
   int64_t groups = 1;
   SpatialList size;
   bool float_weight = false;
+  bool blocked = false;  // the gradient by weight comes as (O / 16, C / 16, ..., 16 of C, 16 of O)
 };
 
 // max_pool, avg_pool and their gradients. `size`: spatial sizes of the gradient's result.

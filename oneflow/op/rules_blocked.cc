@@ -11,6 +11,19 @@ bool IsBlocked(const Shape& shape) {
   return shape.size() == kDims && shape[kDims - 1] == kChannelBlock;
 }
 
+// A weight (O / 16, C / 16, H, W, 16, 16).
+bool IsBlockedFilter(const Shape& shape) {
+  return shape.size() == kDims + 1 && shape[kDims - 1] == kChannelBlock &&
+         shape[kDims] == kChannelBlock;
+}
+
+Shape BlockedFilter(const Shape& s) {
+  return {s[0] / kChannelBlock, s[1] / kChannelBlock, s[2], s[3], kChannelBlock, kChannelBlock};
+}
+Shape UnblockedFilter(const Shape& s) {
+  return {s[0] * kChannelBlock, s[1] * kChannelBlock, s[2], s[3]};
+}
+
 Shape Unblocked(const Shape& s) { return {s[0], s[1] * kChannelBlock, s[2], s[3]}; }
 Shape Blocked(const Shape& s) { return {s[0], s[1] / kChannelBlock, s[2], s[3], kChannelBlock}; }
 
@@ -36,7 +49,9 @@ Maybe<void> InferAsPlain(const InferContext& context, InferFn rule, TensorMeta* 
   for (int i = 0; i < context.num_inputs && i < kMost; ++i) {
     if (context.inputs[i] == nullptr) { continue; }
     metas[i] = *context.inputs[i];
-    if (IsBlocked(metas[i].shape)) { metas[i].shape = Unblocked(metas[i].shape); }
+    const Shape shape = metas[i].shape;
+    if (IsBlocked(shape)) { metas[i].shape = Unblocked(shape); }
+    if (IsBlockedFilter(shape)) { metas[i].shape = UnblockedFilter(shape); }
     inputs[i] = &metas[i];
   }
   const InferContext plain{context.op, inputs, context.num_inputs, context.attrs};
@@ -86,6 +101,12 @@ Maybe<void> InferBlockedConvWeightGrad(const InferContext& context, TensorMeta* 
   JUST(CheckBlocked(context, 0));
   if (context.inputs[1]->shape.size() != 4) { JUST(CheckBlocked(context, 1)); }
   JUST(InferAsPlain(context, &InferConvWeightGrad, outputs));
+  if (context.GetAttrs<ConvAttrs>().blocked) {
+    const Shape plain = outputs[0].shape;
+    JUST(CheckWhole(context, plain));
+    JUST(CheckWhole(context, Shape{1, plain[0], 1, 1}));
+    outputs[0].shape = BlockedFilter(plain);
+  }
   if (!context.GetAttrs<ConvAttrs>().float_weight) { return Ok(); }
   const DataType dtype = context.inputs[0]->dtype;
   if (dtype != DataType::kBFloat16) {

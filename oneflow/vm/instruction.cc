@@ -114,6 +114,7 @@ void RecycleInstruction::operator()(Instruction* instruction) const {
 
 void Instruction::Fill(const OpCall& from, StackId stack) {
   call_ = from;
+  call_.arranged = nullptr;  // the issuer's
   stack_ = stack;
   stack_context_ = StackContextPtr(CurrentStackContext());
   views_.resize(static_cast<size_t>(from.call.num_inputs + from.call.num_outputs));

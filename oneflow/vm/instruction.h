@@ -24,6 +24,15 @@
 namespace oneflow {
 
 class Stream;
+struct Arrangement;
+
+// How the storages of a call must lie, for one that knows of arrangements.
+struct ArrangedOperands {
+  const Arrangement* const* wanted;  // of its reads, then its writes; nullptr: plain
+  // Set by Vm::Issue(): nothing was issued, since a storage that should be arranged must stay plain.
+  bool refused = false;
+  int converted = 0;  // storages that were brought into another order first
+};
 
 // What happens to an op's targets when it fails, or when one of its inputs is poisoned.
 enum class OnFailure : uint8_t {
@@ -48,6 +57,7 @@ struct OpCall {
   // Inline if it is estimated under this; 0: by the vm's own rule for an op.
   double inline_limit_ns = 0;
   Stream* stream = nullptr;
+  ArrangedOperands* arranged = nullptr;  // nullptr: all its storages must be plain
 };
 
 class Instruction;

@@ -7,8 +7,11 @@
 // Poison belongs to the storage: a failed kernel poisons what it would have written, and who reads
 // a poisoned storage gets the root error, every time, until a full overwrite clears it.
 //
-// Thread safety: counts, poison and version are atomic. The use record (last write, last reads) is
-// guarded by the vm's issue lock.
+// The memory of a tensor may be *arranged*: hold the elements in another order (arrangement.h). Who
+// issues an instruction sees how the memory will lie when that runs.
+//
+// Thread safety: counts, poison and version are atomic. The use record (last write, last reads) and
+// the arrangement are guarded by the vm's issue lock.
 // Happens-before: a reader that found `last_write()` passed sees the written data (StreamClock).
 #ifndef ONEFLOW_VM_STORAGE_H_
 #define ONEFLOW_VM_STORAGE_H_
@@ -29,6 +32,7 @@
 
 namespace oneflow {
 
+struct Arrangement;
 class StorageRef;
 
 class Storage : public RefCounted<Storage> {
@@ -70,6 +74,15 @@ class Storage : public RefCounted<Storage> {
   // Made by Traced().
   bool traced() const { return traced_; }
 
+  // How the memory lies for an instruction that is issued now; nullptr: as the tensor's strides say.
+  // REQUIRES the vm's issue lock, as the two below.
+  const Arrangement* arrangement() const { return arrangement_; }
+  void set_arrangement(const Arrangement* arrangement) { arrangement_ = arrangement; }
+  // Only memory of ours that nobody looks at without the vm.
+  bool MayBeArranged() const { return block_ != nullptr && !host_visible() && !stays_plain_; }
+  // From now on it may not.
+  void StayPlain() { stays_plain_ = true; }
+
   // The root error, or nullptr.
   ErrorPtr poison() const;
   bool poisoned() const { return poison_.load(std::memory_order_acquire) != nullptr; }
@@ -107,9 +120,11 @@ class Storage : public RefCounted<Storage> {
   Atomic<bool> host_visible_{false};
   bool read_only_ = false;
   bool traced_ = false;
+  bool stays_plain_ = false;
   Atomic<uint32_t> version_{0};
   Atomic<int32_t> handles_{0};
   Atomic<const Error*> poison_{nullptr};  // owns one reference
+  const Arrangement* arrangement_ = nullptr;
   StreamPoint last_write_;
   StreamPoint first_read_;
   std::vector<StreamPoint> more_reads_;  // other streams than first_read_'s: rare

@@ -18,7 +18,9 @@ namespace oneflow {
 namespace {
 
 // A kernel without an estimate of its own: memory-bound on every output element.
-double DefaultCost(const KernelCall& call) {
+double CostOf(const OpCall& op) {
+  const KernelCall& call = op.call;
+  if (op.kernel->cost != nullptr) { return op.kernel->cost(call); }
   return call.num_outputs == 0 ? 100.0 : 50.0 + static_cast<double>(call.outputs[0].Count());
 }
 
@@ -89,6 +91,20 @@ class Scratch {
 void ClearOverwritten(const OpCall& call) {
   if (!call.overwrites) { return; }
   for (int i = 0; i < call.num_writes - call.num_updates; ++i) { call.writes[i]->ClearPoison(); }
+}
+
+// Is a storage of the call in another order than it must be? REQUIRES the issue lock.
+bool LiesOtherwise(const OpCall& call) {
+  bool other = false;
+  if (__builtin_expect(call.arranged == nullptr, 1)) {
+    for (int i = 0; i < call.num_reads; ++i) { other |= call.reads[i]->arrangement() != nullptr; }
+    for (int i = 0; i < call.num_writes; ++i) { other |= call.writes[i]->arrangement() != nullptr; }
+    return other;
+  }
+  const Arrangement* const* wanted = call.arranged->wanted;
+  for (int i = 0; i < call.num_reads; ++i) { other |= call.reads[i]->arrangement() != *wanted++; }
+  for (int i = 0; i < call.num_writes; ++i) { other |= call.writes[i]->arrangement() != *wanted++; }
+  return other;
 }
 
 using interleave::Misordered;
@@ -190,8 +206,7 @@ bool Vm::DrawInline(bool small) {
 }
 
 Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
-  const double cost =
-      call->kernel->cost != nullptr ? call->kernel->cost(call->call) : DefaultCost(call->call);
+  const double cost = CostOf(*call);
   const int threads = cpu::ThreadsForCost(cost);
   call->call.threads = threads;
   Scratch scratch;
@@ -200,26 +215,37 @@ Maybe<void> Vm::Issue(OpCall* call) ONEFLOW_TSA_(no_thread_safety_analysis) {
   const bool small = threads == 1 && cost < kInlineLimitNs;
   InFlight in_flight(*call);
   JUST(LockIssue(&in_flight));
+  bool run_inline = JUST(AwaitTurn(*call, small, &in_flight));  // on failure the lock is free
+  while (__builtin_expect(LiesOtherwise(*call), 0)) {
+    if (!JUST(LayOutOperands(*call, &in_flight))) { return Ok(); }
+    run_inline = JUST(AwaitTurn(*call, small, &in_flight));  // others may issue meanwhile
+  }
+  if (run_inline) { return RunInline(*call, small, &in_flight); }
+  return Enqueue(*call, &scratch.last_use, &in_flight);
+}
+
+// Waits until the call can be issued: inline (true), or to its stream's queue. REQUIRES the issue lock;
+// holds it again on success, not on failure.
+Maybe<bool> Vm::AwaitTurn(const OpCall& call, bool small, InFlight* in_flight)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   // Under the lock, here and below: Stop() may have ended the threads while this one waited.
   const bool must_inline = stopped_.load(std::memory_order_acquire) || mode() == Mode::kInline;
   // Host-visible memory: the call waits anyway, so that a hand-over would only add to it.
   const bool wanted_inline =
-      must_inline || (mode() == Mode::kAuto && TouchesVisible(*call)) ||
-      DrawInline(call->inline_limit_ns > 0 ? cost < call->inline_limit_ns : small);
+      must_inline || (mode() == Mode::kAuto && TouchesVisible(call)) ||
+      DrawInline(call.inline_limit_ns > 0 ? CostOf(call) < call.inline_limit_ns : small);
   if (wanted_inline) {
-    bool ready = call->stream->Idle() && DependenciesPassed(*call);
+    bool ready = call.stream->Idle() && DependenciesPassed(call);
     // Others may keep the stream busy for ever: only where nobody can queue is it waited for to the end.
     if (!ready && (must_inline || mode() == Mode::kRandom)) {
-      ready = JUST(AwaitReady(*call, must_inline, &in_flight));  // on failure the lock is free
+      ready = JUST(AwaitReady(call, must_inline, in_flight));
     }
-    if (ready) { return RunInline(*call, small, &in_flight); }
+    if (ready) { return true; }
   }
-  JUST(AwaitRoom(call->stream, &in_flight));
-  if (stopped_.load(std::memory_order_acquire)) {
-    JUST(AwaitReady(*call, true, &in_flight));
-    return RunInline(*call, small, &in_flight);
-  }
-  return Enqueue(*call, &scratch.last_use, &in_flight);
+  JUST(AwaitRoom(call.stream, in_flight));
+  if (!stopped_.load(std::memory_order_acquire)) { return false; }
+  JUST(AwaitReady(call, true, in_flight));
+  return true;
 }
 
 // REQUIRES the issue lock, and releases it.
@@ -301,59 +327,37 @@ Maybe<void> Vm::AwaitRoom(Stream* stream, InFlight* in_flight)
 // REQUIRES the issue lock and room in the queue; releases the lock.
 Maybe<void> Vm::Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight)
     ONEFLOW_TSA_(no_thread_safety_analysis) {
+  const bool visible = TouchesVisible(call);
+  std::shared_ptr<ErrorPtr> error;
+  if (visible) { error = std::make_shared<ErrorPtr>(); }
+  const Maybe<StreamPoint> pushed = Push(call, error);
+  if (pushed.ok()) { *issued = pushed.value(); }
+  issue_.Unlock();
+  if (!pushed.ok()) { return pushed.error(); }
+  if (!visible || FaultPlanted(Fault::kVisibleNotAwaited)) { return Ok(); }
+  in_flight->Begin();
+  JUST(Stream::Wait(pushed.value()));
+  if (*error != nullptr) { return *error; }
+  return Ok();
+}
+
+// REQUIRES the issue lock and room in the queue; keeps the lock.
+Maybe<StreamPoint> Vm::Push(const OpCall& call, const std::shared_ptr<ErrorPtr>& listener)
+    ONEFLOW_TSA_(no_thread_safety_analysis) {
   Stream* stream = call.stream;
   InstructionPtr instruction = Instruction::Make(call, CurrentStack());
   ForEachDependency(call, [&](StreamPoint p) {
     if (p.stream != stream->index() && !StreamClock::Passed(p)) { instruction->AddWait(p); }
   });
-  const bool visible = TouchesVisible(call);
-  std::shared_ptr<ErrorPtr> error;
-  if (visible) {
-    error = std::make_shared<ErrorPtr>();
-    instruction->SetListener(error);
-  }
-  Maybe<StreamPoint> pushed = stream->Push(std::move(instruction));
-  if (!pushed.ok()) {
-    issue_.Unlock();
-    return pushed.error();
-  }
+  if (listener != nullptr) { instruction->SetListener(listener); }
+  const StreamPoint point = JUST(stream->Push(std::move(instruction)));
   if (Misordered(OrderingFault::kLaunchedBeforeRecorded)) {
     issue_.Unlock();
     issue_.Lock();
   }
-  const StreamPoint point = pushed.value();
-  *issued = point;
   for (int i = 0; i < call.num_reads; ++i) { call.reads[i]->RecordRead(point); }
   for (int i = 0; i < call.num_writes; ++i) { call.writes[i]->RecordWrite(point); }
-  issue_.Unlock();
-  if (!visible || FaultPlanted(Fault::kVisibleNotAwaited)) { return Ok(); }
-  in_flight->Begin();
-  JUST(Stream::Wait(point));
-  if (*error != nullptr) { return *error; }
-  return Ok();
-}
-
-Maybe<void> Vm::SyncRead(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
-  InFlight in_flight(*storage);
-  JUST(LockIssue(&in_flight));
-  const StreamPoint point = storage->last_write();
-  issue_.Unlock();
-  if (!StreamClock::Passed(point)) { in_flight.Begin(); }
-  JUST(Stream::Wait(point));
-  if (ErrorPtr poison = storage->poison()) { return poison; }
-  return Ok();
-}
-
-Maybe<void> Vm::SyncWrite(Storage* storage) ONEFLOW_TSA_(no_thread_safety_analysis) {
-  InFlight in_flight(*storage);
-  in_flight.Begin();
-  JUST(LockIssue());
-  std::vector<StreamPoint> points = storage->more_reads();
-  points.push_back(storage->last_write());
-  points.push_back(storage->first_read());
-  issue_.Unlock();
-  for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
-  return Ok();
+  return point;
 }
 
 bool Vm::AwaitUses(const Storage& storage, std::chrono::steady_clock::time_point deadline)

@@ -5,6 +5,8 @@
 // Otherwise it is queued. An op that touches host-visible memory is complete when Issue() returns.
 // A failure inline is returned by Issue(); a failure of a queued op poisons its outputs and reaches
 // whoever reads them, or the next Sync(). Results are the same either way.
+// A storage that lies in another order than the op, or the host, expects (arrangement.h) is brought
+// into that first, by an instruction of the vm's own.
 //
 // Thread safety: all methods, from any thread. Issue() is serialised by one lock, which is held
 // while a small op runs inline; while a longer one does, the lock is free, and nobody else issues.
@@ -39,7 +41,7 @@ class Vm {
   static Vm* Get();
 
   // Runs or queues an op. The stack is captured only when the op is queued, or when it fails.
-  // Sets the call's threads and scratch.
+  // Sets the call's threads and scratch. Look at call->arranged->refused, where it is given.
   Maybe<void> Issue(OpCall* call);
 
   // Waits until `storage` holds its value; the root error if it is poisoned. After it the host may
@@ -94,9 +96,15 @@ class Vm {
   bool DrawInline(bool small);
   Maybe<void> RunInline(const OpCall& call, bool small, InFlight* in_flight);
   ErrorPtr RunUnlocked(const OpCall& call, StackId stack);
+  Maybe<bool> AwaitTurn(const OpCall& call, bool small, InFlight* in_flight);
   Maybe<bool> AwaitReady(const OpCall& call, bool stubborn, InFlight* in_flight);
   Maybe<void> AwaitRoom(Stream* stream, InFlight* in_flight);
   Maybe<void> Enqueue(const OpCall& call, StreamPoint* issued, InFlight* in_flight);
+  Maybe<StreamPoint> Push(const OpCall& call, const std::shared_ptr<ErrorPtr>& listener);
+  Maybe<bool> LayOutOperands(const OpCall& call, InFlight* in_flight);
+  Maybe<void> LayOut(Storage* storage, const Arrangement* wanted, Stream* stream,
+                     InFlight* in_flight);
+  Maybe<void> AwaitPlain(Storage* storage, bool readers, InFlight* in_flight);
   Maybe<std::vector<StreamPoint>> LastPoints();
 
   Atomic<Mode> mode_;

@@ -123,6 +123,7 @@ py::dict StatsOf(const TracedGraph& graph) {
     out["steps"] = compiled->plan().num_steps();
     out["actors"] = compiled->num_actors();
     out["runs"] = compiled->runs();
+    out["arranged"] = compiled->num_arranged();
   }));
   return out;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "oneflow/graph/call_builder.h"
+#include "oneflow/graph/passes/arranged_weights.h"
 #include "oneflow/graph/passes/blocked_weights.h"
 #include "oneflow/kernels/attrs_norm.h"
 #include "oneflow/kernels/attrs_spatial.h"
@@ -39,12 +40,13 @@ bool IsBlockable(const TensorMeta& meta) {
 }
 
 // Are images large enough for a convolution that reads and writes so many elements with this weight?
-bool IsWorthwhile(const TensorMeta& weight, double elements) {
+bool IsWorthwhile(const TensorMeta& weight, double elements, bool arranged) {
+  const auto weights = static_cast<double>(weight.Count());
+  if (arranged) { return elements + weights >= kLeastElements; }
   if (elements < kLeastElements) { return false; }
   // Plain convolutions of bfloat16 bring images and weights into order, too.
   if (weight.dtype == DataType::kBFloat16) { return true; }
   const auto pairs = static_cast<double>(weight.shape[0] * weight.shape[1]);
-  const auto weights = static_cast<double>(weight.Count());
   return pairs <= kMostPairs * elements && weights <= kMostWeights * elements;
 }
 
@@ -76,6 +78,8 @@ class Blocker {
     for (size_t i = 0; i < values; ++i) { plain_.push_back(static_cast<ValueId>(i)); }
     blocked_.assign(values, kNoValue);
     FindOwn();
+    arranged_.assign(values, false);
+    ArrangeGroups();
   }
 
   PassResult Run() {
@@ -93,7 +97,8 @@ class Blocker {
         EmitPlain(node);
       }
     }
-    const bool worth = fired_ > 0 && converted_ <= kMostConverted * convolved_;
+    // A use of an arranged weight saves a conversion of that, but for the gradient by input.
+    const bool worth = fired_ > 0 && converted_ <= kMostConverted * convolved_ + arranged_uses_;
     return worth ? PassResult{std::move(graph_), fired_} : PassResult{original_, 0};
   }
 
@@ -101,6 +106,7 @@ class Blocker {
   const TensorMeta& MetaOf(ValueId id) const { return original_.value(id).meta; }
   bool IsOwn(ValueId id) const { return own_[static_cast<size_t>(id)]; }
   bool HasBlocks(ValueId id) const { return blocked_[static_cast<size_t>(id)] != kNoValue; }
+  bool IsArranged(ValueId id) const { return arranged_[static_cast<size_t>(id)]; }
 
   // Values that nobody sees but nodes, and each of them whole: they may lie in any order.
   void FindOwn() {
@@ -137,6 +143,34 @@ class Blocker {
     return true;
   }
 
+  // Arranges the groups of weights (arranged_weights.h) all of whose convolutions take blocks.
+  void ArrangeGroups() {
+    std::vector<bool> fits(original_.buffers().size(), true);
+    const auto group_of = [&](ValueId id) {
+      return original_.buffer(original_.BufferOf(id)).order_group;
+    };
+    for (size_t i = 0; i < arranged_.size(); ++i) {
+      arranged_[i] = group_of(static_cast<ValueId>(i)) >= 0;
+    }
+    for (const Node& node : original_.nodes()) {
+      const ValueId weight = WeightOf(node).weight;
+      if (weight == kNoValue || group_of(weight) < 0) { continue; }
+      if (ForConvolution(node).def == nullptr) {
+        fits[static_cast<size_t>(group_of(weight))] = false;
+      }
+    }
+    for (size_t i = 0; i < arranged_.size(); ++i) {
+      const auto id = static_cast<ValueId>(i);
+      arranged_[i] = arranged_[i] && fits[static_cast<size_t>(group_of(id))];
+      if (!arranged_[i]) { continue; }
+      const BufferId buffer = original_.BufferOf(id);
+      const TensorMeta meta = FilterBlocksMeta(MetaOf(id));
+      const bool computed = original_.buffer(buffer).kind == Buffer::Kind::kComputed;
+      plain_[i] = computed ? graph_.AddComputed(meta) : graph_.Place(buffer, meta);
+      if (!computed) { graph_.mutable_buffer(buffer)->arrangement = FilterBlocks(MetaOf(id)); }
+    }
+  }
+
   // ---- which nodes take blocks ------------------------------------------------------------------
 
   Change ForConvolution(const Node& node) const {
@@ -165,7 +199,8 @@ class Blocker {
       const ValueId id = weight == 2 ? node.inputs[i] : i == 0 ? node.inputs[0] : node.outputs[0];
       elements += static_cast<double>(MetaOf(id).Count());
     }
-    if (!IsWorthwhile(w, elements)) { return Change(); }
+    const bool arranged = IsArranged(weight == 2 ? node.outputs[0] : node.inputs[weight]);
+    if (!IsWorthwhile(w, elements, arranged)) { return Change(); }
     // A picture of few channels is taken as it is.
     const size_t source = weight == 2 ? 1 : 0;
     if (node.def != &kConvolutionInputGradDef && !IsBlockable(MetaOf(node.inputs[source]))) {
@@ -327,6 +362,12 @@ class Blocker {
     made.form =
         Form::kFresh;  // in place the old value would be overwritten, which nobody reads again
     Rewrite(node, change, &made);
+    if (change.def == &kBlockedConvolutionWeightGradDef && IsArranged(node.outputs[0])) {
+      made.outputs[0] = plain_[static_cast<size_t>(node.outputs[0])];
+      auto attrs = AttrsOf<ConvAttrs>(made);
+      attrs.blocked = true;
+      SetAttrs(&made, attrs);
+    }
     for (size_t i : change.at.outputs) {
       const auto at = static_cast<size_t>(node.outputs[i]);
       blocked_[at] = made.outputs[i] = graph_.AddComputed(BlockedMeta(MetaOf(node.outputs[i])));
@@ -377,7 +418,8 @@ class Blocker {
     }
     for (ValueId& id : made.outputs) {
       const auto at = static_cast<size_t>(id);
-      if (!own_[at]) { continue; }
+      if (arranged_[at]) { id = plain_[at]; }
+      if (!own_[at] || arranged_[at]) { continue; }
       if (node.form == Form::kInPlace) {
         id = plain_[at];
       } else {
@@ -390,6 +432,10 @@ class Blocker {
 
   void Count(const Node& node, const Change& change) {
     ++fired_;
+    const ValueId weight = WeightOf(node).weight;
+    if (IsArranged(weight) && node.def != &kConvolutionInputGradDef) {
+      arranged_uses_ += static_cast<double>(MetaOf(weight).Count());
+    }
     for (size_t i : change.at.inputs) {
       convolved_ += static_cast<double>(MetaOf(node.inputs[i]).Count());
     }
@@ -400,13 +446,16 @@ class Blocker {
 
   const LogicalGraph& original_;
   LogicalGraph graph_;
-  std::vector<bool> own_;         // of each value of the original
-  std::vector<ValueId> plain_;    // where it is found in the new graph as it was; kNoValue: nowhere
-  std::vector<ValueId> blocked_;  // the same, in blocks
+  std::vector<bool> own_;       // of each value of the original
+  std::vector<bool> arranged_;  // the same: lies as FilterBlocks() says, in all of the new graph
+  std::vector<ValueId>
+      plain_;  // where it is found in the new graph as it was, or arranged; kNoValue: nowhere
+  std::vector<ValueId> blocked_;        // the same, in blocks
   std::map<ValueId, PoolAttrs> pools_;  // in blocks, by the pixels that they gave
   int64_t fired_ = 0;
   double convolved_ = 0;
   double converted_ = 0;
+  double arranged_uses_ = 0;
 };
 
 }  // namespace

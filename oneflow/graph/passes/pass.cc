@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "oneflow/graph/passes/arranged_weights.h"
 #include "oneflow/graph/passes/batch_norm_fusion.h"
 #include "oneflow/graph/passes/blocked_layout.h"
 #include "oneflow/graph/passes/common_subexpressions.h"
@@ -43,8 +44,9 @@ const std::vector<Pass>& DefaultPasses() {
   static const auto* passes = new std::vector<Pass>{
       {"constant_folding", &FoldConstants},  {"common_subexpressions", &MergeCommonSubexpressions},
       {"dead_nodes", &EliminateDeadNodes},   {"late_updates", &DelayUpdates},
-      {"batch_norm_fusion", &FuseBatchNorm}, {"blocked_layout", &BlockLayout},
-      {"fusion", &FuseElementwise},          {"in_place", &ReuseInPlace},
+      {"batch_norm_fusion", &FuseBatchNorm}, {kArrangedWeights, &GroupWeights},
+      {"blocked_layout", &BlockLayout},      {"fusion", &FuseElementwise},
+      {"in_place", &ReuseInPlace},
   };
   return *passes;
 }

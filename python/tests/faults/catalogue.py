@@ -36,6 +36,7 @@ SIGNALS = "python/tests/vm/test_signals.py"
 SOAK = "python/tests/vm/test_soak.py"
 AUTOGRAD = "python/tests/autograd/test_plants.py"
 GRAPH = "python/tests/graph/test_old_ownership.py"
+ARRANGED = "python/tests/graph/test_arranged_weights.py"
 
 EXIT = (
     "python/tests/faults/test_exit_faults.py::test_a_plant_turns_it_red",
@@ -287,5 +288,14 @@ CATALOGUE = (
         "a graph made at module level is alive when the environment ends: a crash, or a hang",
         "the environment stops its threads before the session closes the graphs",
         (f"{GRAPH}::test_the_scripts_turn_red",),
+    ),
+    Row(
+        "arranged_taken_for_plain",
+        "none: it arranges no tensors between ops",
+        "memory that lies in a graph's order is taken for plain, and not brought back",
+        (
+            "oneflow/vm/arrangement_test.cc::ArrangementRandomTest.ARestoreThatIsLeftOutIsNoticed",
+            f"{ARRANGED}::test_a_restore_that_is_left_out_turns_it_red",
+        ),
     ),
 )

@@ -17,6 +17,7 @@ PASSES = (
     "dead_nodes",
     "constant_folding",
     "batch_norm_fusion",
+    "arranged_weights",
     "blocked_layout",
     "fusion",
     "in_place",

@@ -1,8 +1,9 @@
 // The kernels blocked_convolution, blocked_convolution_input_grad and blocked_convolution_weight_grad by oneDNN, whose
 // AVX-512 kernels take channels in blocks of 16 as they are; and block_channels and unblock_channels.
 //
-// Weights are plain: oneDNN's order of them is made at each call, right before it is read. A source of few channels
-// (a picture) may be plain, too. Activations are float32 or bfloat16; beside the latter a weight may be
+// Weights lie in oneDNN's order for the forward kernel, (O / 16, C / 16, H, W, 16, 16), or are plain: then that
+// order is made at each call, right before it is read. So is the order for the gradient by input, always. A source of few
+// channels (a picture) may be plain, too. Activations are float32 or bfloat16; beside the latter a weight may be
 // float32, and is rounded as it is brought into order.
 #include <algorithm>
 
@@ -27,7 +28,7 @@ ConvProblem ProblemOf(ConvKind kind, const KernelCall& call) {
   p.geometry = GeometryOf(kind, plain.call());
   p.dtype = at.src->dtype;
   p.src = IsBlocked(*at.src) ? ConvLayout::kBlocked : ConvLayout::kPlain;
-  p.weight = ConvLayout::kPlain;
+  p.weight = IsBlocked(*at.weight) ? ConvLayout::kBlocked : ConvLayout::kPlain;
   p.dst = ConvLayout::kBlocked;
   p.has_bias = false;
   p.threads = call.threads;

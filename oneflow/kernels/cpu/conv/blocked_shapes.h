@@ -1,4 +1,5 @@
-// Arrays of (N, C / 16, H, W, 16), in which 16 channels lie side by side, seen as (N, C, H, W).
+// Arrays of (N, C / 16, H, W, 16), in which 16 channels lie side by side, seen as (N, C, H, W); and weights
+// (O / 16, C / 16, H, W, 16 of C, 16 of O), seen as (O, C, H, W).
 //
 // Thread safety: values. Ownership: a BlockedCall borrows the call's operands.
 #ifndef ONEFLOW_KERNELS_CPU_CONV_BLOCKED_SHAPES_H_
@@ -12,7 +13,7 @@
 namespace oneflow {
 namespace cpu {
 
-inline bool IsBlocked(const ArrayView& view) { return view.ndim == 5; }
+inline bool IsBlocked(const ArrayView& view) { return view.ndim >= 5; }
 
 // The call with the shapes that blocked operands stand for. Its strides are not theirs.
 class BlockedCall {
@@ -36,7 +37,8 @@ class BlockedCall {
   static ArrayView Plain(const ArrayView& view, int64_t* shape) {
     ArrayView plain = view;
     if (!IsBlocked(view)) { return plain; }
-    const int64_t sizes[] = {view.shape[0], view.shape[1] * kChannelBlock, view.shape[2],
+    const int64_t first = view.ndim == 6 ? kChannelBlock : 1;
+    const int64_t sizes[] = {view.shape[0] * first, view.shape[1] * kChannelBlock, view.shape[2],
                              view.shape[3]};
     for (int d = 0; d < 4; ++d) { shape[d] = sizes[d]; }
     plain.shape = shape;

@@ -52,7 +52,7 @@ struct ConvGeometry {
 ConvGeometry GeometryOf(ConvKind kind, const KernelCall& call);
 
 // How an array of (N, C, ...) lies: dense as its shape says, with its channels innermost, or with 16 of them innermost
-// (blocked_shapes.h).
+// (blocked_shapes.h; of a weight, 16 of either kind).
 enum class ConvLayout : int { kPlain, kChannelsLast, kOther, kBlocked };
 // Never kBlocked, which strides do not say.
 ConvLayout LayoutOf(const ArrayView& view);

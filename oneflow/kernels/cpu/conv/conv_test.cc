@@ -230,6 +230,22 @@ TEST(Convolution, ManyColumns) {
 
 // ---- channels in blocks of 16 -------------------------------------------------------------------
 
+// A weight as (O / 16, C / 16, KH, KW, 16 of C, 16 of O), and back.
+HostArray InFilterBlocks(const HostArray& plain) {
+  HostArray moved = plain;
+  CHECK_JUST(Call("filter_blocks.cpu.arrange", {}, {&moved}, nullptr));
+  const Dims& s = plain.shape();
+  HostArray blocked(DataType::kFloat, Dims{s[0] / 16, s[1] / 16, s[2], s[3], 16, 16});
+  for (int64_t i = 0; i < moved.count(); ++i) { blocked.Set(i, moved.At(i)); }
+  return blocked;
+}
+HostArray OutOfFilterBlocks(const HostArray& blocked, const Dims& shape) {
+  HostArray plain(DataType::kFloat, shape);
+  for (int64_t i = 0; i < plain.count(); ++i) { plain.Set(i, blocked.At(i)); }
+  CHECK_JUST(Call("filter_blocks.cpu.restore", {}, {&plain}, nullptr));
+  return plain;
+}
+
 // Runs a kernel on blocks with two threads; the result as a plain array. nullptr: it refuses.
 std::unique_ptr<HostArray> Blocked(const std::string& op, const Arrays& in, const HostArray& blank,
                                    const Case& c) {
@@ -238,7 +254,10 @@ std::unique_ptr<HostArray> Blocked(const std::string& op, const Arrays& in, cons
   HostArray got = blank;
   CHECK_JUST(Call(kernel.c_str(), in, {&got}, &c.attrs, 2));
   EXPECT_TRUE(got.GuardsIntact()) << kernel;
-  return std::make_unique<HostArray>(got.shape().size() == 5 ? OutOfBlocks(got) : got);
+  const int ndim = got.shape().size();
+  return std::make_unique<HostArray>(ndim == 6   ? OutOfFilterBlocks(got, c.weight)
+                                     : ndim == 5 ? OutOfBlocks(got)
+                                                 : got);
 }
 
 Case PickBlockedCase(Rng* rng) {
@@ -312,6 +331,11 @@ void ExpectBlockedAsReference(Rng* rng, DataType dtype, DataType weight_dtype, c
   expect("convolution_weight_grad", {&dy, &x}, {&at.dst, &at.src}, weight, weight);
   if (at.picture) { return; }
   expect("convolution_input_grad", {&dy, &weight}, {&at.dst, &at.weight}, x, at.src);
+  if (dtype != DataType::kFloat) { return; }
+  const HostArray filters = InFilterBlocks(weight);
+  expect("convolution", {&x, &filters}, {&at.src, &at.weight}, dy, at.dst);
+  expect("convolution_weight_grad", {&dy, &x}, {&at.dst, &at.src}, filters, weight);
+  expect("convolution_input_grad", {&dy, &filters}, {&at.dst, &at.weight}, x, at.src);
 }
 
 TEST(BlockedConvolution, AgreesWithReference) {

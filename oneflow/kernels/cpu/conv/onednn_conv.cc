@@ -176,8 +176,10 @@ MemoryDesc MakeDesc(const ConvProblem& p, int role, bool any) {
   const dnnl_data_type_t type = TypeOf(p, role, any);
   dnnl_memory_desc_t desc = nullptr;
   const bool blocked = (role == kSrc && p.src == ConvLayout::kBlocked) ||
+                       (role == kWeight && p.weight == ConvLayout::kBlocked) ||
                        (role == kDst && p.dst == ConvLayout::kBlocked);
-  const dnnl_format_tag_t tag = any ? dnnl_format_tag_any : dnnl_nChw16c;
+  const dnnl_format_tag_t own = role == kWeight ? dnnl_OIhw16i16o : dnnl_nChw16c;
+  const dnnl_format_tag_t tag = any ? dnnl_format_tag_any : own;
   const dnnl_status_t status =
       any || blocked ? dnnl_memory_desc_create_with_tag(&desc, r.ndim, r.dims, type, tag)
                      : dnnl_memory_desc_create_with_strides(&desc, r.ndim, r.dims, type, r.strides);

@@ -16,7 +16,7 @@ namespace cpu {
 inline constexpr int kMaxCachedConvs = 512;
 
 // What is computed. Layouts are kPlain or kChannelsLast, and the result's is kPlain; or those of activations are
-// kBlocked, in two spatial dimensions, but for a source of few channels.
+// kBlocked, in two spatial dimensions, but for a source of few channels, and the weight's may be, too.
 struct ConvProblem {
   ConvKind kind;
   ConvGeometry geometry;
