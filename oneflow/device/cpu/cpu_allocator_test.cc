@@ -68,6 +68,20 @@ TEST_F(CpuAllocatorTest, BlocksAreAlignedDisjointAndWritable) {
   EXPECT_EQ(pool.Stats().allocated, 0);
 }
 
+TEST_F(CpuAllocatorTest, LargeBlocksAreRoundedUpByAtMostA64th) {
+  CpuAllocator pool{MemoryBudget(kNoLimit)};
+  for (size_t bytes = kMiB + 1; bytes < 64 * kMiB; bytes += bytes / 7) {
+    MemoryBlock* block = Get(&pool, bytes, a());
+    EXPECT_GE(block->bytes, bytes);
+    EXPECT_LE(block->bytes, bytes + bytes / 64 + (size_t{16} << 10)) << bytes;
+    pool.Free(block, nullptr, 0);
+    pool.EmptyCache();
+  }
+  MemoryBlock* images = Get(&pool, 49 * kMiB / 32, a());
+  EXPECT_EQ(images->bytes, 49 * kMiB / 32);
+  pool.Free(images, nullptr, 0);
+}
+
 TEST_F(CpuAllocatorTest, ZeroBytesTakesNoMemory) {
   CpuAllocator pool{MemoryBudget(kNoLimit)};
   MemoryBlock* block = Get(&pool, 0, a());
