@@ -192,8 +192,19 @@ class Engine {
     const Node& node = *At(target.slot).node;
     ScopedGradMode mode(options_.create_graph);
     ScopedStack stack(node.stack(), ContextFor(node));
-    sum = JUST(GetGradientOps().add(sum, grad));
+    if (MayAddInto(sum, *grad)) {
+      JUST(GetGradientOps().add_into(sum, grad));
+    } else {
+      sum = JUST(GetGradientOps().add(sum, grad));
+    }
     return CheckNan(node, sum, "the sum of the gradients that flow into output", target.index);
+  }
+
+  // In a trace sums stay apart: passes over graphs look for them.
+  bool MayAddInto(const TensorPtr& sum, const Tensor& grad) const {
+    return !options_.create_graph && OnlyHeldBy(sum) && !sum->storage()->traced() &&
+           sum->shape() == grad.shape() && sum->dtype() == grad.dtype() &&
+           sum->global() == nullptr && grad.global() == nullptr;
   }
 
   Maybe<void> RunNode(int slot) {
@@ -209,6 +220,7 @@ class Engine {
       }
       if (At(slot).applied) { JUST(Apply(node.get(), dys, &dxs)); }
     }
+    dys.clear();  // their memory serves what follows
     for (size_t i = 0; i < dxs.size(); ++i) {
       const Target target = targets_[At(slot).first_target + i];
       if (target.slot < 0) { continue; }

@@ -75,6 +75,11 @@ class EngineTest : public ::testing::Test {
       ops.add = [](const TensorPtr& a, const TensorPtr& b) -> Maybe<TensorPtr> {
         return Number(ValueOf(a) + ValueOf(b));
       };
+      ops.add_into = [](const TensorPtr& sum, const TensorPtr& b) -> Maybe<void> {
+        ++added_into;
+        *reinterpret_cast<float*>(sum->data()) += ValueOf(b);
+        return Ok();
+      };
       ops.add_in_place = [](const TensorPtr& t, const TensorPtr& b) -> Maybe<void> {
         *reinterpret_cast<float*>(t->data()) += ValueOf(b);
         return Ok();
@@ -86,8 +91,11 @@ class EngineTest : public ::testing::Test {
       return true;
     }();
     ASSERT_TRUE(registered);
+    added_into = 0;
   }
+  static int added_into;  // sums of gradients that took over the memory of one
 };
+int EngineTest::added_into = 0;
 
 TEST_F(EngineTest, ChainRule) {
   const TensorPtr x = Leaf(2);
@@ -107,6 +115,51 @@ TEST_F(EngineTest, ADiamondRunsEachNodeOnce) {
   CHECK_JUST(Backward({top.out}, {}, {}));
   EXPECT_EQ(ValueOf(x->autograd()->grad), 2 * 3 + 2 * 4 * 10);
   EXPECT_EQ(a.node->applied, 1);
+}
+
+TEST_F(EngineTest, SumsGradientsInPlaceWhereNobodySees) {
+  const TensorPtr x = Leaf(1);
+  const auto run = [&](const BackwardOptions& options, std::vector<TensorPtr>* seen) {
+    added_into = 0;
+    x->MutableAutograd()->grad.Reset();
+    const Made a = Combine({x}, {2});
+    const Made left = Combine({a.out}, {3});
+    const Made right = Combine({a.out}, {4});
+    if (seen != nullptr) {
+      // A hook that keeps the gradient which its node hands on.
+      class Hand : public Node {
+       public:
+        explicit Hand(std::vector<TensorPtr>* seen) : Node(1), seen_(seen) {}
+        const char* name() const override { return "hand"; }
+        Maybe<void> Apply(const TensorTuple& dys, TensorTuple* dxs) override {
+          (*dxs)[0] = dys[0];
+          seen_->push_back(dys[0]->Alias());
+          return Ok();
+        }
+        std::vector<TensorPtr>* seen_;
+      };
+      auto node = MakeIntrusive<Hand>(seen);
+      node->AddEdge(GradientEdge(a.out));
+      const TensorPtr handed = Number(ValueOf(a.out));
+      SetHistory(handed, node, 0);
+      const Made top = Combine({left.out, handed}, {1, 10});
+      return CHECK_JUST(Backward({top.out}, {}, options));
+    }
+    const Made top = Combine({left.out, right.out}, {1, 10});
+    return CHECK_JUST(Backward({top.out}, {}, options));
+  };
+  run({}, nullptr);
+  EXPECT_EQ(ValueOf(x->autograd()->grad), 86);
+  EXPECT_EQ(added_into, 1);
+  run({true, true}, nullptr);
+  EXPECT_EQ(ValueOf(x->autograd()->grad), 86);
+  EXPECT_EQ(added_into, 0);
+  std::vector<TensorPtr> seen;  // the planted reader: it must not see the sum
+  run({}, &seen);
+  EXPECT_EQ(ValueOf(x->autograd()->grad), 26);
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(ValueOf(seen[0]), 10);
+  EXPECT_EQ(added_into, 0);
 }
 
 TEST_F(EngineTest, GradientsAccumulateOverRuns) {

@@ -86,6 +86,11 @@ void SetGradientOps(const GradientOps& ops) { gradient_ops = ops; }
 
 const GradientOps& GetGradientOps() { return gradient_ops; }
 
+bool OnlyHeldBy(const TensorPtr& holder) {
+  return holder->ref_count() == 1 && holder->contiguous() && holder->storage()->Unshared() &&
+         !holder->storage()->host_visible();
+}
+
 Maybe<void> AccumulateGrad::Apply(const TensorTuple& dys, TensorTuple* dxs) {
   const TensorPtr& dy = dys[0];
   if (leaf_->tensor == nullptr || dy == nullptr) { return Ok(); }
@@ -96,9 +101,7 @@ Maybe<void> AccumulateGrad::Apply(const TensorTuple& dys, TensorTuple* dxs) {
   if (before == nullptr) {
     // Taken over when the engine holds the only reference; else two leaves could come to share one
     // gradient, and a change of one in place would change the other.
-    const bool only_ours = dy->ref_count() == 1 && dy->contiguous() && dy->storage()->Unshared() &&
-                           !dy->storage()->host_visible();
-    after = only_ours || GradModeEnabled() ? dy : JUST(gradient_ops.clone(dy));
+    after = OnlyHeldBy(dy) || GradModeEnabled() ? dy : JUST(gradient_ops.clone(dy));
   } else if (GradModeEnabled() || before->storage()->host_visible()) {
     after = JUST(gradient_ops.add(before, dy));
   } else {

@@ -106,6 +106,8 @@ struct GradientOps {
   // The node that makes a view, by its place in memory, from its base.
   NodePtr (*view_node)(const TensorPtr& base, const TensorMeta& view) = nullptr;
   Maybe<TensorPtr> (*add)(const TensorPtr& a, const TensorPtr& b) = nullptr;
+  // The same into the memory of `sum`, which nobody has seen: an op that fails poisons it.
+  Maybe<void> (*add_into)(const TensorPtr& sum, const TensorPtr& b) = nullptr;
   Maybe<void> (*add_in_place)(const TensorPtr& target, const TensorPtr& b) = nullptr;
   Maybe<TensorPtr> (*clone)(const TensorPtr& t) = nullptr;
   Maybe<TensorPtr> (*ones_like)(const TensorPtr& t) = nullptr;
@@ -113,6 +115,8 @@ struct GradientOps {
   Maybe<bool> (*has_nan)(const TensorPtr& t) = nullptr;  // of a floating dtype; waits
 };
 void SetGradientOps(const GradientOps& ops);
+// Can nobody but the holder of this one reference see the tensor or its memory, which is dense?
+bool OnlyHeldBy(const TensorPtr& holder);
 const GradientOps& GetGradientOps();
 
 // The edge along which a tensor's gradient travels; {nullptr, 0} if it needs none. Makes the

@@ -17,6 +17,12 @@ namespace {
 
 Maybe<TensorPtr> AddGradients(const TensorPtr& a, const TensorPtr& b) { return add(a, b); }
 
+Maybe<void> AddInto(const TensorPtr& sum, const TensorPtr& b) {
+  const FreshTargets fresh;
+  JUST(add_(sum, b));
+  return Ok();
+}
+
 Maybe<void> AddInPlace(const TensorPtr& target, const TensorPtr& b) {
   JUST(accumulate_grad_(target, b));
   return Ok();
@@ -56,7 +62,7 @@ const bool registered = [] {
   GraphTrace::SetCopyOp(kCopyOp.def);
   SetViewOps(ViewOps{&TakeView, &PutPart});
   SetGradientOps(
-      GradientOps{&ViewNode, &AddGradients, &AddInPlace, &copy, &OnesOf, &cast, &HasNan});
+      GradientOps{&ViewNode, &AddGradients, &AddInto, &AddInPlace, &copy, &OnesOf, &cast, &HasNan});
   return true;
 }();
 
