@@ -12,6 +12,7 @@
 #include "oneflow/graph/passes/fusion.h"
 #include "oneflow/graph/passes/in_place.h"
 #include "oneflow/graph/passes/late_updates.h"
+#include "oneflow/graph/passes/recompute.h"
 #include "oneflow/op/rules.h"
 
 namespace oneflow {
@@ -46,7 +47,7 @@ const std::vector<Pass>& DefaultPasses() {
       {"dead_nodes", &EliminateDeadNodes},   {"late_updates", &DelayUpdates},
       {"batch_norm_fusion", &FuseBatchNorm}, {kArrangedWeights, &GroupWeights},
       {"blocked_layout", &BlockLayout},      {"fusion", &FuseElementwise},
-      {"in_place", &ReuseInPlace},
+      {"in_place", &ReuseInPlace},           {"recompute", &RecomputeNorms},
   };
   return *passes;
 }

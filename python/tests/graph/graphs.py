@@ -21,6 +21,7 @@ PASSES = (
     "blocked_layout",
     "fusion",
     "in_place",
+    "recompute",
 )
 
 
