@@ -116,17 +116,35 @@ void PackDotRows(const uint16_t* from, int64_t row, int64_t step, int64_t rows, 
 }
 
 void PackDotColumns(const uint16_t* from, int64_t row, int64_t depth, int64_t columns,
-                    uint32_t* to) {
-  __mmask16 masks[kVectors];
-  for (int v = 0; v < kVectors; ++v) { masks[v] = MaskOf(columns - v * 16); }
-  for (int64_t k = 0; k < depth; k += 2) {
-    const uint16_t* first = from + k * row;
-    const bool is_pair = k + 1 < depth;
-    for (int v = 0; v < kVectors; ++v) {
-      const __m256i a = _mm256_maskz_loadu_epi16(masks[v], first + v * 16);
-      const __mmask16 second = is_pair ? masks[v] : static_cast<__mmask16>(0);
-      const __m256i b = _mm256_maskz_loadu_epi16(second, first + row + v * 16);
-      _mm512_mask_storeu_epi32(to + k / 2 * kDotColumns + v * 16, masks[v], PairLanes(a, b));
+                    int64_t first, int64_t panel, uint32_t* to) {
+  // As many neighbours as the processor asks for by itself, and not more panels than it can write side by side.
+  constexpr int64_t kPiece = 8 * kDotColumns;
+  static constexpr uint16_t kZeros[kPiece] = {};
+  for (int64_t begin = 0; begin < columns; begin += kPiece) {
+    const int64_t count = columns - begin < kPiece ? columns - begin : kPiece;
+    const int64_t place = first + begin;
+    const int64_t lead = (16 - place % 16) % 16 < count ? (16 - place % 16) % 16 : count;
+    for (int64_t k = 0; k < depth; k += 2) {
+      const uint16_t* one = from + k * row + begin;
+      const uint16_t* two = k + 1 < depth ? one + row : kZeros;
+      const auto at = [&](int64_t j) __attribute__((always_inline)) {
+        const int64_t c = place + j;
+        return to + c / kDotColumns * panel + k / 2 * kDotColumns + c % kDotColumns;
+      };
+      const auto part = [&](int64_t j, int64_t n) __attribute__((always_inline)) {
+        const __mmask16 mask = MaskOf(n);
+        _mm512_mask_storeu_epi32(at(j), mask,
+                                 PairLanes(_mm256_maskz_loadu_epi16(mask, one + j),
+                                           _mm256_maskz_loadu_epi16(mask, two + j)));
+      };
+      if (lead > 0) { part(0, lead); }
+      int64_t j = lead;
+      for (; j + 16 <= count; j += 16) {
+        _mm512_storeu_si512(
+            at(j), PairLanes(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(one + j)),
+                             _mm256_loadu_si256(reinterpret_cast<const __m256i*>(two + j))));
+      }
+      if (j < count) { part(j, count - j); }
     }
   }
 }
@@ -169,14 +187,15 @@ ONEFLOW_INLINE void AddProducts(const uint32_t* a, const uint32_t* b, int64_t pa
   }
 }
 
-ONEFLOW_INLINE void StoreRounded(uint16_t* to, __m512 x) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)_mm512_cvtneps_pbh(x));
+// 32 numbers.
+ONEFLOW_INLINE __m512i Round(__m512 low, __m512 high) {
+  return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
 }  // namespace
 
 void DotTile(const uint32_t* a, const uint32_t* b, int64_t pairs, int64_t rows, uint16_t* to,
-             int64_t stride) {
+             int64_t stride, bool past) {
   __m512 sums[kRows][kVectors];
   for (auto& row : sums) {
     for (__m512& sum : row) { sum = _mm512_setzero_ps(); }
@@ -184,9 +203,19 @@ void DotTile(const uint32_t* a, const uint32_t* b, int64_t pairs, int64_t rows, 
   AddProducts(a, b, pairs, sums);
   for (int r = 0; r < kRows; ++r) {
     if (r >= rows) { return; }
-    for (int v = 0; v < kVectors; ++v) { StoreRounded(to + r * stride + v * 16, sums[r][v]); }
+    for (int v = 0; v < kVectors; v += 2) {
+      const __m512i line = Round(sums[r][v], sums[r][v + 1]);
+      uint16_t* at = to + r * stride + v * 16;
+      if (past) {
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(at), line);
+      } else {
+        _mm512_storeu_si512(at, line);
+      }
+    }
   }
 }
+
+void FenceDots() { _mm_sfence(); }
 
 void AddDotTile(const uint32_t* a, const uint32_t* b, int64_t pairs, float* to) {
   __m512 sums[kRows][kVectors];
@@ -222,9 +251,10 @@ namespace cpu {
 
 bool HasDotLoops() { return false; }
 void PackDotRows(const uint16_t*, int64_t, int64_t, int64_t, int64_t, uint32_t*) {}
-void PackDotColumns(const uint16_t*, int64_t, int64_t, int64_t, uint32_t*) {}
+void PackDotColumns(const uint16_t*, int64_t, int64_t, int64_t, int64_t, int64_t, uint32_t*) {}
 void PackDotColumnsOfRows(const uint16_t*, int64_t, int64_t, int64_t, uint32_t*) {}
-void DotTile(const uint32_t*, const uint32_t*, int64_t, int64_t, uint16_t*, int64_t) {}
+void DotTile(const uint32_t*, const uint32_t*, int64_t, int64_t, uint16_t*, int64_t, bool) {}
+void FenceDots() {}
 void AddDotTile(const uint32_t*, const uint32_t*, int64_t, float*) {}
 void RoundDots(const float*, int64_t, uint16_t*) {}
 

@@ -23,17 +23,21 @@ inline int64_t DotPairs(int64_t depth) { return (depth + 1) / 2; }
 void PackDotRows(const uint16_t* from, int64_t row, int64_t step, int64_t rows, int64_t depth,
                  uint32_t* to);
 
-// to[pair * kDotColumns + j] = b(2 pair, j), b(2 pair + 1, j) for j < columns, where b(k, j) = from[k * row + j].
+// Columns of one image go into panels of kDotColumns, `panel` words apart: the first of them is number `first`.
+// to[c / kDotColumns * panel + pair * kDotColumns + c % kDotColumns] = b(2 pair, j), b(2 pair + 1, j) for c = first + j and
+// j < columns, where b(k, j) = from[k * row + j].
 void PackDotColumns(const uint16_t* from, int64_t row, int64_t depth, int64_t columns,
-                    uint32_t* to);
+                    int64_t first, int64_t panel, uint32_t* to);
 
-// The same where neighbours are those of the depth: b(k, j) = from[j * column + k]. Columns that are not there are 0.
+// One panel, where neighbours are those of the depth: b(k, j) = from[j * column + k]. Columns that are not there are 0.
 void PackDotColumnsOfRows(const uint16_t* from, int64_t column, int64_t depth, int64_t columns,
                           uint32_t* to);
 
-// to[r * stride + j] = the product, rounded, for r < rows and all columns.
+// to[r * stride + j] = the product, rounded, for r < rows and all columns. `past`: past the caches, to lines that are
+// whole; the thread calls FenceDots before others may read.
 void DotTile(const uint32_t* a, const uint32_t* b, int64_t pairs, int64_t rows, uint16_t* to,
-             int64_t stride);
+             int64_t stride, bool past);
+void FenceDots();
 // sums[r * kDotColumns + j] += the product, for all rows and columns.
 void AddDotTile(const uint32_t* a, const uint32_t* b, int64_t pairs, float* sums);
 // to[j] = sums[j], rounded, for j < count.

@@ -5,6 +5,8 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/conv/dot_loops.h"
+#include "oneflow/kernels/cpu/conv/lines_ahead.h"
+#include "oneflow/kernels/cpu/stream_loops.h"
 
 namespace oneflow {
 namespace cpu {
@@ -39,6 +41,10 @@ class Product {
   void Run(const ConvPointers& at, void* scratch) {
     source_ = static_cast<const uint16_t*>(forward_ ? at.src : at.dst);
     result_ = static_cast<uint16_t*>(forward_ ? at.dst : at.src);
+    const int64_t bytes = g_.batch * rows_ * g_.OutPixels() * kElementBytes;
+    const int64_t read = g_.batch * depth_ * g_.OutPixels() * kElementBytes;
+    past_ =
+        g_.OutPixels() * kElementBytes % 64 == 0 && WorthStreaming(result_, bytes, bytes + read);
     auto* rows = static_cast<uint32_t*>(scratch);
     PackRows(static_cast<const uint16_t*>(at.weight), rows);
     // A thread's tasks are neighbours; each thread has its own columns.
@@ -48,16 +54,19 @@ class Product {
     ParallelFor(static_cast<int>(threads), threads, 1, [&](int64_t thread, int64_t) {
       const int64_t end = (thread + 1) * tasks_ / threads;
       for (int64_t task = thread * tasks_ / threads; task < end; ++task) {
-        RunTask(rows, columns + thread * own, task * panels_ / tasks_,
-                (task + 1) * panels_ / tasks_);
+        RunTask(rows, columns + thread * own, task, task + 1 < end);
       }
+      if (past_) { FenceDots(); }
     });
   }
 
  private:
   static constexpr int64_t kPairBytes = 4;
+  static constexpr int64_t kElementBytes = 2;
 
-  int64_t PanelBytes() const { return pairs_ * kDotColumns * kPairBytes; }
+  // Lines of panels that are used together lie in different sets of a cache.
+  int64_t PanelWords() const { return (pairs_ + 1) * kDotColumns; }
+  int64_t PanelBytes() const { return PanelWords() * kPairBytes; }
   int64_t RowBytes() const {
     return CeilDiv(row_blocks_ * pairs_ * kDotRows * kPairBytes, 64) * 64;
   }
@@ -73,33 +82,45 @@ class Product {
     });
   }
 
-  // Calls body(first column in the panel, columns, image, first pixel) for those of each image.
+  // Calls body(first column of these, columns, image, first pixel) for those of each image, of columns [begin, end).
   template <typename Body>
-  void ForEachSegment(int64_t panel, const Body& body) const {
+  void ForEachSegment(int64_t begin, int64_t end, const Body& body) const {
     const int64_t pixels = g_.OutPixels();
-    const int64_t end = std::min((panel + 1) * kDotColumns, g_.batch * pixels);
-    for (int64_t c = panel * kDotColumns; c < end;) {
+    for (int64_t c = begin; c < end;) {
       const int64_t count = std::min(pixels - c % pixels, end - c);
-      body(c - panel * kDotColumns, count, c / pixels, c % pixels);
+      body(c - begin, count, c / pixels, c % pixels);
       c += count;
     }
   }
 
-  void PackPanel(int64_t panel, uint32_t* to) const {
-    const int64_t pixels = g_.OutPixels();
-    ForEachSegment(panel, [&](int64_t at, int64_t count, int64_t image, int64_t first) {
-      PackDotColumns(source_ + image * depth_ * pixels + first, pixels, depth_, count, to + at);
-    });
+  int64_t FirstPanel(int64_t task) const { return task * panels_ / tasks_; }
+  int64_t EndOf(int64_t panel) const {
+    return std::min(panel * kDotColumns, g_.batch * g_.OutPixels());
   }
 
-  void RunTask(const uint32_t* rows, uint32_t* columns, int64_t begin, int64_t end) const {
-    const int64_t panel_pairs = pairs_ * kDotColumns;
-    for (int64_t panel = begin; panel < end; ++panel) {
-      PackPanel(panel, columns + (panel - begin) * panel_pairs);
-    }
+  // What the next task packs, where it lies in one image.
+  LinesAhead Ahead(int64_t task, int64_t calls) const {
+    const int64_t pixels = g_.OutPixels();
+    const int64_t first = FirstPanel(task) * kDotColumns;
+    const int64_t count = EndOf(FirstPanel(task + 1)) - first;
+    if (first % pixels + count > pixels) { return LinesAhead(); }
+    return LinesAhead(source_ + first / pixels * depth_ * pixels + first % pixels, depth_,
+                      count * kElementBytes, pixels * kElementBytes, calls);
+  }
+
+  void RunTask(const uint32_t* rows, uint32_t* columns, int64_t task, bool has_next) const {
+    const int64_t pixels = g_.OutPixels();
+    const int64_t begin = FirstPanel(task), end = FirstPanel(task + 1);
+    ForEachSegment(begin * kDotColumns, EndOf(end),
+                   [&](int64_t at, int64_t count, int64_t image, int64_t first) {
+                     PackDotColumns(source_ + image * depth_ * pixels + first, pixels, depth_,
+                                    count, at, PanelWords(), columns);
+                   });
+    LinesAhead ahead = has_next ? Ahead(task + 1, row_blocks_ * (end - begin)) : LinesAhead();
     for (int64_t b = 0; b < row_blocks_; ++b) {
       for (int64_t panel = begin; panel < end; ++panel) {
-        Multiply(rows + b * pairs_ * kDotRows, columns + (panel - begin) * panel_pairs,
+        ahead.Ask();
+        Multiply(rows + b * pairs_ * kDotRows, columns + (panel - begin) * PanelWords(),
                  b * kDotRows, panel);
       }
     }
@@ -112,16 +133,17 @@ class Product {
     const int64_t pixel = column % pixels;
     if (pixel + kDotColumns <= pixels && column + kDotColumns <= g_.batch * pixels) {
       uint16_t* to = result_ + (column / pixels * rows_ + row) * pixels + pixel;
-      return DotTile(rows, columns, pairs_, count, to, pixels);
+      return DotTile(rows, columns, pairs_, count, to, pixels, past_);
     }
     alignas(64) uint16_t tile[kDotRows * kDotColumns];
-    DotTile(rows, columns, pairs_, count, tile, kDotColumns);
-    ForEachSegment(panel, [&](int64_t at, int64_t n, int64_t image, int64_t first) {
-      for (int64_t r = 0; r < count; ++r) {
-        std::memcpy(result_ + (image * rows_ + row + r) * pixels + first,
-                    tile + r * kDotColumns + at, static_cast<size_t>(n) * sizeof(uint16_t));
-      }
-    });
+    DotTile(rows, columns, pairs_, count, tile, kDotColumns, false);
+    ForEachSegment(
+        column, EndOf(panel + 1), [&](int64_t at, int64_t n, int64_t image, int64_t first) {
+          for (int64_t r = 0; r < count; ++r) {
+            std::memcpy(result_ + (image * rows_ + row + r) * pixels + first,
+                        tile + r * kDotColumns + at, static_cast<size_t>(n) * sizeof(uint16_t));
+          }
+        });
   }
 
   const ConvGeometry& g_;
@@ -130,6 +152,7 @@ class Product {
   int64_t rows_, depth_, panels_, row_blocks_, pairs_, tasks_, panels_of_task_;
   const uint16_t* source_ = nullptr;
   uint16_t* result_ = nullptr;
+  bool past_ = false;  // the result goes past the caches
 };
 
 }  // namespace

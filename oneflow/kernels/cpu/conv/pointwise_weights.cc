@@ -5,6 +5,7 @@
 
 #include "oneflow/device/cpu/parallel.h"
 #include "oneflow/kernels/cpu/conv/dot_loops.h"
+#include "oneflow/kernels/cpu/conv/lines_ahead.h"
 
 namespace oneflow {
 namespace cpu {
@@ -40,6 +41,7 @@ class Product {
     chunk_words_ = CeilDiv(ChunkPairs() * width, 16) * 16;
     const int64_t most = kStageBytes / (chunk_words_ * kPairBytes);
     stage_chunks_ = std::clamp<int64_t>(most, 1, CeilDiv(pieces_, chunk_pieces_));
+    if (stage_chunks_ > pieces_of_image_) { stage_chunks_ -= stage_chunks_ % pieces_of_image_; }
   }
 
   size_t ScratchBytes() const {
@@ -57,7 +59,7 @@ class Product {
     for (int64_t chunk = 0; chunk < chunks; chunk += stage_chunks_) {
       const int64_t count = std::min(stage_chunks_, chunks - chunk);
       Pack(chunk, count);
-      Multiply(count, chunk == 0);
+      Multiply(count, chunk);
     }
     Store(static_cast<uint16_t*>(at.weight));
   }
@@ -121,19 +123,45 @@ class Product {
     });
   }
 
-  void Multiply(int64_t count, bool is_first) const {
-    // Several row blocks by a panel, which is read from the second-level cache then.
-    const int64_t grain = std::max<int64_t>(1, CeilDiv(row_blocks_, 4 * threads_));
-    ParallelFor(threads_, row_blocks_, grain, [&](int64_t begin, int64_t end) {
-      if (is_first) {
-        std::memset(
-            SumsAt(begin, 0), 0,
-            static_cast<size_t>((end - begin) * panels_ * kDotRows * kDotColumns) * sizeof(float));
+  // How evenly `n` things are split among the threads.
+  double Balance(int64_t n) const {
+    return static_cast<double>(n) / static_cast<double>(CeilDiv(n, threads_) * threads_);
+  }
+
+  // The images of a stage, of rows or columns: part `part` of `parts`.
+  LinesAhead Ahead(int64_t chunk, bool of_rows, int64_t part, int64_t parts, int64_t calls) const {
+    const int64_t first = chunk * chunk_pieces_ / pieces_of_image_;
+    const int64_t last = std::min((chunk + stage_chunks_) * chunk_pieces_, pieces_);
+    const int64_t image = (of_rows ? rows_ : columns_) * g_.OutPixels();
+    const int64_t bytes = (CeilDiv(last, pieces_of_image_) - first) * image * 2 / parts;
+    const uint16_t* planes = (of_rows ? row_planes_ : column_planes_) + first * image;
+    return LinesAhead(planes + part * bytes / 2, 1, bytes, 0, calls);
+  }
+
+  void Multiply(int64_t count, int64_t chunk) const {
+    // A thread has row blocks or panels of its own, so that each operand is read once, or once for each thread.
+    const bool by_rows = Balance(row_blocks_) >= Balance(panels_);
+    const int64_t all = by_rows ? row_blocks_ : panels_;
+    const int64_t grain = CeilDiv(all, threads_);
+    const int64_t parts = CeilDiv(all, grain);
+    const bool has_next = (chunk + stage_chunks_) * chunk_pieces_ < pieces_;
+    ParallelFor(threads_, all, grain, [&](int64_t begin, int64_t end) {
+      const int64_t first_block = by_rows ? begin : 0, end_block = by_rows ? end : row_blocks_;
+      const int64_t first_panel = by_rows ? 0 : begin, end_panel = by_rows ? panels_ : end;
+      LinesAhead rows, columns;
+      if (has_next) {
+        const int64_t calls = count * (end_block - first_block) * (end_panel - first_panel);
+        rows = Ahead(chunk + stage_chunks_, true, begin / grain, parts, calls);
+        columns = Ahead(chunk + stage_chunks_, false, begin / grain, parts, calls);
       }
       for (int64_t i = 0; i < count; ++i) {
-        for (int64_t panel = 0; panel < panels_; ++panel) {
-          for (int64_t block = begin; block < end; ++block) {
-            AddDotTile(RowsAt(i, block), ColumnsAt(i, panel), ChunkPairs(), SumsAt(block, panel));
+        for (int64_t panel = first_panel; panel < end_panel; ++panel) {
+          for (int64_t block = first_block; block < end_block; ++block) {
+            float* sums = SumsAt(block, panel);
+            if (chunk == 0 && i == 0) { std::fill_n(sums, kDotRows * kDotColumns, 0.0F); }
+            rows.Ask();
+            columns.Ask();
+            AddDotTile(RowsAt(i, block), ColumnsAt(i, panel), ChunkPairs(), sums);
           }
         }
       }
