@@ -21,11 +21,17 @@ constexpr size_t kSmallestSlab = size_t{64} << 10;
 constexpr size_t kSmallestStep = size_t{16} << 10;  // between sizes of large blocks
 // Cached memory that is not worth giving back.
 constexpr int64_t kTrimSlack = int64_t{64} << 20;
+// A cached large block serves a request if it is at most so much larger, as long as there is room for
+// a new one: what a step asks for each time comes to have blocks of its own sizes.
+constexpr size_t TightFit(size_t bytes) { return bytes + bytes / 16; }
 // How many cached blocks of a large class are compared for the best fit.
 constexpr int kMaxFitTries = 16;
 
 // What all empty tensors share. Never on a list.
 MemoryBlock empty_block;
+
+// Of a pool that was used up to `high`, the bytes that it may hold, cached ones included.
+int64_t WorthKeeping(int64_t high) { return high + high / 4 + kTrimSlack; }
 
 // A large block is rounded up by at most a 64th: it is a mapping of its own, and pages that nobody
 // touches cost nothing, but they count against the limit. (By a 16th, images of 7 x 7 times a power
@@ -137,8 +143,10 @@ Maybe<MemoryBlock*> CpuAllocator::AllocateSlow(size_t bytes, StreamIndex stream)
       SweepPending();
       Block* cached = pool->cached[size_class];
       if (!small) {
-        cached = TakeLarge(pool, rounded);
-        if (cached == nullptr) { cached = TakeLargeFromIdleStream(rounded, stream); }
+        cached = TakeLarge(rounded, TightFit(rounded), stream);
+        if (cached == nullptr && !HasRoom(rounded)) {
+          cached = TakeLarge(rounded, kMaxBlockBytes, stream);
+        }
       } else if (cached != nullptr) {
         pool->cached[size_class] = cached->next;
       }
@@ -148,6 +156,11 @@ Maybe<MemoryBlock*> CpuAllocator::AllocateSlow(size_t bytes, StreamIndex stream)
     if (made != nullptr) {
       SpinLockHolder lock(&lists_);
       return HandOut(made, false);
+    }
+    if (!small) {
+      SpinLockHolder lock(&lists_);
+      Block* cached = TakeLarge(rounded, kMaxBlockBytes, stream);
+      if (cached != nullptr) { return HandOut(cached, true); }
     }
     ReleaseLarge(0);
     ReleaseSlabs();
@@ -166,14 +179,25 @@ CpuAllocator::StreamPool* CpuAllocator::PoolOf(StreamIndex stream) {
   return pool;
 }
 
-CpuAllocator::Block* CpuAllocator::TakeLarge(StreamPool* pool, size_t bytes) {
+// Is what is cached little enough for a new block beside it? If not, Trim would have to make room.
+bool CpuAllocator::HasRoom(size_t bytes) const {
+  const auto more = static_cast<int64_t>(bytes);
+  return reserved_ + more <= WorthKeeping(std::max(allocated_high_, allocated_ + more));
+}
+
+CpuAllocator::Block* CpuAllocator::TakeLarge(size_t bytes, size_t most, StreamIndex stream) {
+  Block* own = TakeLargeFrom(pools_[stream], bytes, most);
+  return own != nullptr ? own : TakeLargeFromIdleStream(bytes, most, stream);
+}
+
+CpuAllocator::Block* CpuAllocator::TakeLargeFrom(StreamPool* pool, size_t bytes, size_t most) {
   const int size_class = SizeClassOf(bytes);
   Block** best = nullptr;
   int tries = 0;
   for (int c = size_class; c <= size_class + 1 && best == nullptr; ++c) {
     for (Block** at = &pool->cached[c]; *at != nullptr && tries < kMaxFitTries; at = &(*at)->next) {
       ++tries;
-      if ((*at)->bytes < bytes) { continue; }
+      if ((*at)->bytes < bytes || (*at)->bytes > most) { continue; }
       if (best == nullptr || (*at)->bytes < (*best)->bytes) { best = at; }
       if ((*best)->bytes == bytes) { break; }
     }
@@ -184,10 +208,11 @@ CpuAllocator::Block* CpuAllocator::TakeLarge(StreamPool* pool, size_t bytes) {
   return block;
 }
 
-CpuAllocator::Block* CpuAllocator::TakeLargeFromIdleStream(size_t bytes, StreamIndex stream) {
+CpuAllocator::Block* CpuAllocator::TakeLargeFromIdleStream(size_t bytes, size_t most,
+                                                           StreamIndex stream) {
   for (int other = 0; other < kMaxStreams; ++other) {
     if (other == stream || pools_[other] == nullptr) { continue; }
-    Block* block = TakeLarge(pools_[other], bytes);
+    Block* block = TakeLargeFrom(pools_[other], bytes, most);
     if (block == nullptr) { continue; }
     if (StreamClock::Passed({block->home_use, block->home})) {
       block->home = stream;
@@ -342,7 +367,7 @@ void CpuAllocator::Trim(int64_t wanted) {
   {
     SpinLockHolder lock(&lists_);
     const int64_t high = std::max(allocated_high_, allocated_ + wanted);
-    keep = high + high / 4 + kTrimSlack - wanted;
+    keep = WorthKeeping(high) - wanted;
     if (reserved_ <= keep) { return; }
   }
   ReleaseLarge(keep);

@@ -2,7 +2,8 @@
 //
 // Up to 1 MiB, blocks of fixed size classes are carved from slabs and kept, once freed, on one list
 // for each home stream and class. Larger blocks are mappings of their own, aligned to 2 MiB so that
-// huge pages can back them. What is cached beyond a quarter of the highest use goes back to the
+// huge pages can back them; a cached one that is more than a 16th too large serves only where there is
+// no room for a new one. What is cached beyond a quarter of the highest use goes back to the
 // system before the pool grows.
 //
 // Thread safety: all methods. A spin lock guards the lists and is held for some nanoseconds; a mutex
@@ -69,8 +70,12 @@ class CpuAllocator final : public Allocator {
   void CarveRest(StreamPool* pool, StreamIndex stream) REQUIRES_LOCK(lists_);
 
   StreamPool* PoolOf(StreamIndex stream) REQUIRES_LOCK(grow_mutex_);
-  Block* TakeLarge(StreamPool* pool, size_t bytes) REQUIRES_LOCK(lists_);
-  Block* TakeLargeFromIdleStream(size_t bytes, StreamIndex stream) REQUIRES_LOCK(lists_);
+  bool HasRoom(size_t bytes) const REQUIRES_LOCK(lists_);
+  // A cached block of at least `bytes` and at most `most`; nullptr: none.
+  Block* TakeLarge(size_t bytes, size_t most, StreamIndex stream) REQUIRES_LOCK(lists_);
+  Block* TakeLargeFrom(StreamPool* pool, size_t bytes, size_t most) REQUIRES_LOCK(lists_);
+  Block* TakeLargeFromIdleStream(size_t bytes, size_t most, StreamIndex stream)
+      REQUIRES_LOCK(lists_);
   void SweepPending() REQUIRES_LOCK(lists_);
   void Count(const Block& block, int64_t change) REQUIRES_LOCK(lists_);
   void CountClasses(MemoryStats::SizeClass* classes) const REQUIRES_LOCK(lists_);

@@ -181,6 +181,32 @@ TEST_F(CpuAllocatorTest, SmallLimitStillServesSmallBlocks) {
   pool.Free(block, nullptr, 0);
 }
 
+TEST_F(CpuAllocatorTest, ALargerBlockServesOnlyWhereThereIsNoRoom) {
+  CpuAllocator pool{MemoryBudget(kNoLimit)};
+  MemoryBlock* first = Get(&pool, 12 * kMiB, a());
+  pool.Free(first, nullptr, 0);
+  MemoryBlock* second = Get(&pool, 10 * kMiB, a());
+  EXPECT_EQ(second->bytes, 10 * kMiB);
+  MemoryBlock* third = Get(&pool, 12 * kMiB - 5000, a());  // less than a 16th smaller
+  EXPECT_EQ(third, first);
+  pool.Free(second, nullptr, 0);
+  pool.Free(third, nullptr, 0);
+  MemoryBlock* large = Get(&pool, 300 * kMiB, a());
+  pool.Free(large, nullptr, 0);
+  MemoryBlock* smaller = Get(&pool, 260 * kMiB, a());  // both would be more than is worth keeping
+  EXPECT_EQ(smaller, large);
+  pool.Free(smaller, nullptr, 0);
+}
+
+TEST_F(CpuAllocatorTest, ALargerBlockServesBeforeTheLimitIsReached) {
+  CpuAllocator pool{MemoryBudget(static_cast<int64_t>(20 * kMiB))};
+  MemoryBlock* first = Get(&pool, 12 * kMiB, a());
+  pool.Free(first, nullptr, 0);
+  MemoryBlock* second = Get(&pool, 10 * kMiB, a());
+  EXPECT_EQ(second, first);
+  pool.Free(second, nullptr, 0);
+}
+
 TEST_F(CpuAllocatorTest, CacheDoesNotGrowWithoutEnd) {
   CpuAllocator pool{MemoryBudget(kNoLimit)};
   for (size_t mib = 2; mib < 200; ++mib) { pool.Free(Get(&pool, mib * kMiB, a()), nullptr, 0); }
