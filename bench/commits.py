@@ -54,6 +54,18 @@ def here() -> builds.Repository:
     return builds.Repository(Path(os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")))
 
 
+def label_of(revision: builds.Revision) -> str:
+    """A commit as the user called it, and which one that is.
+
+    >>> commit = "2a23745" + 33 * "0"
+    >>> [label_of(builds.Revision(commit, ref, "", "")) for ref in ("check_xx", "2a2374500")]
+    ['check_xx@2a23745', '2a23745']
+    """
+    short = revision.commit[:7]
+    plain = len(revision.ref) >= 4 and revision.commit.startswith(revision.ref)
+    return short if plain else f"{revision.ref}@{short}"
+
+
 def build(
     args: argparse.Namespace,
     names: Mapping[str, str],
@@ -81,7 +93,7 @@ def build(
     found = {}
     with builds.locked(args.work):
         for side, revision in revisions.items():
-            label, log = f"{revision.ref}@{revision.commit[:7]}", Path(f"{args.work / side}.log")
+            label, log = label_of(revision), Path(f"{args.work / side}.log")
             say(f"building {label}; its log: {log}")
             try:
                 made = builder.build(side, revision.commit, log)

@@ -19,6 +19,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from bench.harness.sequential import minimum_pairs
 from bench.models.cases import RESNETS, Case, parse
 
 Json = dict[str, Any]
@@ -51,7 +52,8 @@ def render(result: Mapping[str, Any]) -> str:
     """The table, then what must be known to read it; ends with a newline."""
     sides: list[Json] = result["sides"]
     head = ["Case", *(side["label"] for side in sides)]
-    head += [f"speed {candidate} / {reference}" for candidate, reference in result["compared"]]
+    labels = {side["name"]: side["label"] for side in sides}
+    head += [f"speed {labels[one]} / {labels[other]}" for one, other in result["compared"]]
     lines = [" | ".join(head)]
     for row in result["rows"]:
         cells = [row["name"], *(_cell(row, side["name"]) for side in sides)]
@@ -75,8 +77,29 @@ def verdict(found: Mapping[str, Any] | None) -> str:
     if "speed" not in found:
         return str(found["verdict"])
     ends = [found["speed_low"], found["speed_high"]]
-    low, high = ("?" if end is None else f"{end:.3f}" for end in ends)
-    return f"{found['speed']:.3f}x [{low}, {high}] {found['verdict']}"
+    # One pair has no interval.
+    shown = "" if None in ends else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+    return f"{found['speed']:.3f}x{shown} {found['verdict']}"
+
+
+def _rounds(count: int) -> str:
+    return "1 round" if count == 1 else f"{count} rounds"
+
+
+def conclusion(result: Mapping[str, Any]) -> str:
+    """The verdict on all rows in one line; "" where no commits are compared."""
+    if ("head", "base") not in [tuple(pair) for pair in result["compared"]]:
+        return ""
+    found: dict[str, list[str]] = {}
+    for row in result["rows"]:
+        comparison = row["speed"].get("head / base")
+        found.setdefault(comparison["verdict"] if comparison else NOTHING, []).append(row["name"])
+    slower = found.pop("slower", [])
+    if slower:
+        return f"verdict: slower: {', '.join(slower)}"
+    counts = ", ".join(f"{len(names)} {name}" for name, names in sorted(found.items()))
+    decided = result["status"] == 0 and {"same", "faster"} & found.keys()
+    return f"verdict: {'nothing slower' if decided else 'none'} ({counts})"
 
 
 def _notes(result: Mapping[str, Any]) -> list[str]:
@@ -85,26 +108,33 @@ def _notes(result: Mapping[str, Any]) -> list[str]:
         policy = result["policy"]
         out.append(
             "speed: the time of the second over that of the first in the same round, above 1 is "
-            f"faster; 95 % bootstrap interval over {policy['pairs']} rounds; same: within "
+            f"faster; 95 % bootstrap interval over {_rounds(policy['pairs'])}; same: within "
             f"{policy['tolerance']:.0%}; chance of any false alarm {policy['family_rate']:.0%}"
         )
+        needed = minimum_pairs(policy["family_rate"], len(result["rows"]))
+        if policy["pairs"] < needed:
+            out.append(
+                f"too few rounds to call anything slower or faster: {_rounds(policy['pairs'])} of "
+                f"at least {needed}; --budget gives them time, --case and --mode leave rows out"
+            )
     for row in result["rows"]:
         if row["control"] is not None:
             out.append(f"control {row['name']}: base against itself {verdict(row['control'])}")
     for case, item in result["checked"].items():
-        apart = max((worst["loss"] for worst in item["variants"].values()), default=0.0)
         flops = "not counted" if item["flops"] is None else f"{item['flops']:,}"
-        out.append(
-            f"checked before: {case}: operations a step {flops}; losses of three steps against "
-            f"{item['against']}, {item['kind']}: {apart:.1e}"
-        )
+        out.append(f"checked before: {case}: operations a step {flops}")
+        if item["variants"]:
+            apart = max(worst["loss"] for worst in item["variants"].values())
+            against = f"losses of three steps against {item['against']}"
+            out[-1] += f"; {against}, {item['kind']}: {apart:.1e}"
     for f in result["failures"]:
         out.append(f"failed: {f['program']}, {f['variant']}: {f['kind']}: {f['detail']}")
     out += [f"{side['label']}: {side['about']}" for side in result["sides"] if side["about"]]
     out += [f"host concern: {text}" for text in result["host"]["concerns"]]
     name, seconds = result["host"]["name"], result["seconds"]
     out.append(f"host: {name}; measured {result['started']}, {seconds:.0f} s")
-    return [*out, f"repeat: {result['repeat']}"]
+    out.append(f"repeat: {result['repeat']}")
+    return [*out, *([said] if (said := conclusion(result)) else [])]
 
 
 def make_rows(

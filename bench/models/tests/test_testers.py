@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from bench import commits
 from bench.harness import launch
 from bench.models import rounds, speed, testers, testers_table
 from bench.models.cases import Case
@@ -75,7 +76,7 @@ def measure(machine: Machine, *words: str, some: Sequence[testers.Side] | None =
 
 
 def test_examples() -> None:
-    assert doctest.testmod(testers_table).failed == 0
+    assert doctest.testmod(testers_table).failed == doctest.testmod(commits).failed == 0
 
 
 def test_the_table() -> None:
@@ -83,8 +84,8 @@ def test_the_table() -> None:
     result = measure(machine, "--rounds", "10", "--budget", "1e6", some=sides(torch=True))
     lines = testers_table.render(result).splitlines()
     assert lines[0] == (
-        "Case | check_xx@2a23745 | master@a3841f5 | PyTorch 9.9 | speed head / base | "
-        "speed head / pytorch"
+        "Case | check_xx@2a23745 | master@a3841f5 | PyTorch 9.9 | "
+        "speed check_xx@2a23745 / master@a3841f5 | speed check_xx@2a23745 / PyTorch 9.9"
     )
     cells = lines[1].split(" | ")
     assert cells[0] == "ResNet50_DCcpu_FP32_mb16_gb16_acc1_1n1g"
@@ -94,6 +95,7 @@ def test_the_table() -> None:
     assert "_eager_" in lines[2] and "samples/s / 5 MiB" in lines[3]
     assert result["status"] == 0 and len(result["rows"]) == 4
     assert any(line.startswith("control ResNet50") for line in lines)
+    assert lines[-1] == "verdict: nothing slower (4 same)"
 
 
 @pytest.mark.parametrize(("head", "verdict", "status"), [(1.3, "slower", 1), (1.2, "faster", 0)])
@@ -101,12 +103,18 @@ def test_a_difference_is_found(head: float, verdict: str, status: int) -> None:
     result = measure(Machine({"head": head, "base": 1.25}), "--rounds", "10", "--budget", "1e6")
     assert {row["speed"]["head / base"]["verdict"] for row in result["rows"]} == {verdict}
     assert result["status"] == status
+    last = testers_table.render(result).splitlines()[-1]
+    assert last.startswith(f"verdict: {'slower: ResNet50' if status else 'nothing slower (4 f'}")
 
 
 def test_few_rounds_are_inconclusive() -> None:
     result = measure(Machine({"head": 1.3, "base": 1.25}), "--rounds", "3")
     assert {row["speed"]["head / base"]["verdict"] for row in result["rows"]} == {"inconclusive"}
-    assert result["status"] == 0 and "inconclusive" in testers_table.render(result)
+    text = testers_table.render(result)
+    assert result["status"] == 0 and "inconclusive" in text
+    assert "3 rounds of at least" in text and "(4 inconclusive)" in text
+    one = testers_table.render(measure(Machine({"head": 1.3, "base": 1.25}), "--rounds", "1"))
+    assert "over 1 round;" in one and "x inconclusive" in one and "?" not in one
 
 
 def test_the_budget_bounds_the_rounds() -> None:
