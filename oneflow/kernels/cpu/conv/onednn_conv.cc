@@ -186,8 +186,8 @@ MemoryDesc MakeDesc(const ConvProblem& p, int role, bool any) {
   return MemoryDesc(status == dnnl_success ? desc : nullptr);
 }
 
-// Activations of bfloat16 are brought from planes to these layouts, and back, by loops of our own: oneDNN's reorders move
-// an element at a time.
+// Activations of bfloat16 are brought from planes to these layouts, and back, by loops of our own: oneDNN's reorders of
+// them took a third as long as all convolutions of ResNet-50.
 enum class Turned { kNo, kBlocked, kChannelsLast };
 
 Turned TurnedAs(const ConvProblem& p, int role, const dnnl_memory_desc* wanted) {
