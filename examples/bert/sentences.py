@@ -1,8 +1,8 @@
 """English sentences that come with Python and with pinned packages, as what BERT reads.
 
-The sources are the language reference (pydoc_data) and the documentation strings of NumPy, SciPy
-and scikit-learn: about a quarter of a million words. A word is a row of letters, a number, or a
-single other character; rare ones become UNKNOWN.
+The sources are the language reference (pydoc_data) and the documentation strings of NumPy, SciPy,
+scikit-learn and Matplotlib: about 300,000 words. A word is a row of letters, a number, or a single
+other character; rare ones become UNKNOWN.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SPECIAL = 5
 # The label of a position that the masked-LM loss leaves out.
 IGNORED = -100
 ASKED = 0.15
-PACKAGES = ("numpy", "scipy", "sklearn")
+PACKAGES = ("numpy", "scipy", "sklearn", "matplotlib")
 _WORD = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
 _CODE = re.compile(r">>>|::|[\[\]{}=\\|<>]|https?:")
 _WHOLE = re.compile(r"[A-Z].*[.!?]")
@@ -83,11 +83,9 @@ class Corpus:
     Attributes:
         words: the vocabulary; the first SPECIAL are no words
         texts: for each text with two sentences or more, its sentences as int64 arrays
-        entropy: of single words by how often they occur, in nats: the loss of guessing without
-            context
     """
 
-    def __init__(self, least: int = 5, limit: int = 0) -> None:
+    def __init__(self, least: int = 8, limit: int = 0) -> None:
         seen: set[str] = set()
         found = []
         for number, text in enumerate(texts()):
@@ -104,7 +102,6 @@ class Corpus:
             [np.array([place.get(w, UNKNOWN) for w in words], np.int64) for words in several]
             for several in found
         ]
-        self.entropy = _entropy(np.concatenate([s for several in self.texts for s in several]))
 
     def split(self, share: float, seed: int) -> tuple[list[Any], list[Any]]:
         """Texts to train on, and a share of them to hold out."""
@@ -113,10 +110,57 @@ class Corpus:
         return [self.texts[i] for i in order[cut:]], [self.texts[i] for i in order[:cut]]
 
 
-def _entropy(words: Any) -> float:
-    counts = np.bincount(words)
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
+class Counts:
+    """What counting tells about the next word, which a model that understands must be far below.
+
+    By frequency: p(w) = (n(w) + 1) / (N + known). By the word before, with Witten and Bell's
+    weights: p(w | v) = (n(v, w) + t(v) p(w)) / (n(v) + t(v)), where t(v) different words follow v.
+
+    Args:
+        texts: to count in; of a Corpus
+        known: size of the vocabulary
+    """
+
+    def __init__(self, texts: list[Any], known: int) -> None:
+        lines = [np.concatenate([[START], words, [END]]) for several in texts for words in several]
+        self.known = known
+        words = np.concatenate([line[1:] for line in lines])
+        before = np.concatenate([line[:-1] for line in lines])
+        self.share = (np.bincount(words, minlength=known) + 1.0) / (len(words) + known)
+        self.pairs, self.often = np.unique(before * known + words, return_counts=True)
+        first = self.pairs // known
+        self.follow = np.bincount(first, weights=self.often, minlength=known)
+        self.kinds = np.bincount(first, minlength=known)
+        # The last of several equal ones is kept: the most frequent word after each.
+        self.usual = np.full(known, int(self.share[SPECIAL:].argmax()) + SPECIAL)
+        order = np.argsort(self.often, kind="stable")
+        self.usual[first[order]] = self.pairs[order] % known
+
+    def losses(self, before: Any, words: Any) -> tuple[float, float]:
+        """The mean of -ln p of words (n,), by how often they occur and by those before (n,)."""
+        share, pair = self.share[words], before * self.known + words
+        place = np.minimum(np.searchsorted(self.pairs, pair), len(self.pairs) - 1)
+        seen = np.where(self.pairs[place] == pair, self.often[place], 0)
+        follow, kinds = self.follow[before], self.kinds[before]
+        both = np.where(kinds > 0, (seen + kinds * share) / np.maximum(follow + kinds, 1), share)
+        return float(-np.log(share).mean()), float(-np.log(both).mean())
+
+    def right(self, before: Any, words: Any) -> float:
+        """The share of words that are the most frequent one after those before."""
+        return float((self.usual[before] == words).mean())
+
+
+def asked_places(labels: Any, most: int) -> tuple[Any, Any]:
+    """Where words are asked for, and which; always `most` of them, so that shapes do not change.
+
+    >>> asked_places(np.array([[IGNORED, 7], [9, IGNORED]]), 3)
+    (array([1, 2, 0]), array([   7,    9, -100]))
+    """
+    flat = labels.reshape(-1)
+    found = np.flatnonzero(flat != IGNORED)[:most]
+    places, targets = np.zeros(most, np.int64), np.full(most, IGNORED, np.int64)
+    places[: len(found)], targets[: len(found)] = found, flat[found]
+    return places, targets
 
 
 def batch(texts: list[Any], count: int, length: int, known: int, seed: Any) -> tuple[Any, ...]:

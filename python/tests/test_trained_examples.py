@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import os
 import re
 import signal
@@ -198,4 +199,50 @@ def test_masked_pairs() -> None:
     assert 0.7 < (words[asked] == sentences.MASK).mean() < 0.9
     assert (words[:, 0] == sentences.START).all() and words.max() < known
     assert 0.3 < follows.mean() < 0.7 and set(kinds.ravel()) == {0, 1}
-    assert 3.0 < corpus.entropy < 8.0
+
+
+def test_counting_words() -> None:
+    """Of a chain of words whose next one is known, and what it says of words that never met."""
+    chain = np.arange(5, 25)
+    texts = [[chain, chain[::-1]] * 50]
+    counts = sentences.Counts(texts, 30)
+    assert counts.share.sum() == pytest.approx(1.0)
+    every = np.arange(30)
+    for before in (5, sentences.START, 29):
+        sums = sum(np.exp(-counts.losses(np.array([before]), every[w : w + 1])[1]) for w in every)
+        assert sums == pytest.approx(1.0)
+    # Each word is followed by one of two in turn: ln 2, and a little for what was never seen.
+    by_frequency, by_word_before = counts.losses(chain[1:-1], chain[2:])
+    assert by_frequency == pytest.approx(np.log(21.0), rel=0.05)
+    assert np.log(2.0) < by_word_before < np.log(2.0) + 0.05
+    assert counts.right(np.array([sentences.START]), np.array([5])) in (0.0, 1.0)
+    # Words that never met are as unlikely as they should be.
+    assert counts.losses(chain, chain)[1] > 5.0
+
+
+def test_asked_places() -> None:
+    assert doctest.testmod(sentences).failed == 0
+    labels = np.full((4, 8), sentences.IGNORED)
+    labels[1, 3], labels[3, 7] = 11, 12
+    places, targets = sentences.asked_places(labels, 5)
+    assert places.tolist() == [11, 31, 0, 0, 0] and targets.tolist() == [11, 12, -100, -100, -100]
+    assert sentences.asked_places(labels, 1)[1].tolist() == [11]
+
+
+def test_the_loss_of_asked_places_is_that_of_all_places() -> None:
+    """The graph names words where they are asked for; bench's model does so everywhere."""
+    corpus = sentences.Corpus(least=2, limit=60)
+    known = len(corpus.words)
+    model = bert.make_model(known, 32).eval()
+    words, kinds, labels, follows = sentences.batch(corpus.texts, 4, 64, known, 1)
+    want = float(model(*map(flow.tensor, (words, kinds, labels, follows))).item())
+    graph = bert.Pretrain(model, 1e-9, 10)
+    arrays = (words, kinds, *sentences.asked_places(labels, 128), follows)
+    assert float(graph(*map(flow.tensor, arrays)).item()) == pytest.approx(want, rel=1e-5)
+
+
+def test_places_start_as_waves() -> None:
+    waves = bert.waves(64, 32)
+    assert waves.shape == (64, 32) and np.abs(waves).max() <= 1.0
+    near, far = (waves[:-k] * waves[k:] for k in (1, 20))
+    assert near.sum(1).min() > far.sum(1).max()
