@@ -1,8 +1,8 @@
 """English sentences that come with Python and with pinned packages, as what BERT reads.
 
 The sources are the language reference (pydoc_data) and the documentation strings of NumPy, SciPy,
-scikit-learn and Matplotlib: about 300,000 words. A word is a row of letters, a number, or a single
-other character; rare ones become UNKNOWN.
+scikit-learn, Matplotlib and Python's own modules: about 250,000 words. A word is a row of letters,
+a number, or a single other character; rare ones become UNKNOWN.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import sysconfig
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,6 +26,7 @@ ASKED = 0.15
 PACKAGES = ("numpy", "scipy", "sklearn", "matplotlib")
 _WORD = re.compile(r"[a-z]+|[0-9]+|[^\sa-z0-9]")
 _CODE = re.compile(r">>>|::|[\[\]{}=\\|<>]|https?:")
+_SKIPPED = re.compile(r"test|(site|dist)-packages|idlelib|lib2to3|pydoc_data")
 _WHOLE = re.compile(r"[A-Z].*[.!?]")
 
 
@@ -35,10 +37,17 @@ def texts() -> Iterator[str]:
         yield topics[name]
     for package in PACKAGES:
         file = importlib.import_module(package).__file__
-        folder = Path(str(file)).parent
-        paths = [path.relative_to(folder) for path in folder.rglob("*.py")]
-        for path in sorted(path for path in paths if "test" not in str(path)):
-            yield from _documentation(folder / path)
+        yield from _package(Path(str(file)).parent)
+    yield from _package(Path(sysconfig.get_paths()["stdlib"]))
+
+
+def _package(folder: Path) -> Iterator[str]:
+    """The documentation strings of a folder of modules, without its tests and what was installed
+    into it.
+    """
+    paths = [path.relative_to(folder) for path in folder.rglob("*.py")]
+    for path in sorted(path for path in paths if not _SKIPPED.search(str(path))):
+        yield from _documentation(folder / path)
 
 
 def _documentation(path: Path) -> Iterator[str]:
@@ -56,7 +65,7 @@ def _documentation(path: Path) -> Iterator[str]:
 def sentences_of(text: str, seen: set[str]) -> list[list[str]]:
     """The English sentences of a text as words; those seen before, and code, are left out.
 
-    >>> sentences_of("Return the sum of all of the elements. x = 1.", set())
+    >>> sentences_of("Return the sum of all of the elements. X = 1.", set())
     [['return', 'the', 'sum', 'of', 'all', 'of', 'the', 'elements', '.']]
     """
     found = []
@@ -163,17 +172,21 @@ def asked_places(labels: Any, most: int) -> tuple[Any, Any]:
     return places, targets
 
 
-def batch(texts: list[Any], count: int, length: int, known: int, seed: Any) -> tuple[Any, ...]:
-    """Pairs of sentences with words masked.
+def batch(
+    texts: list[Any], count: int, length: int, known: int, seed: Any, asked: float = ASKED
+) -> tuple[Any, ...]:
+    """Pairs of rows of sentences with words masked.
 
-    A pair follows each other in half of the cases. Of the positions ASKED are asked for: eight of
+    A text is cut between two of its sentences. In half of the cases the second row is what follows
+    there, else what follows a cut of another text. Of the positions a share is asked for: eight of
     ten of them are masked, one shows another word, one stays.
 
     Args:
         texts: of a Corpus
-        count, length: of the batch; longer pairs are cut
+        count, length: of the batch; longer rows lose what is far from the cut
         known: size of the vocabulary
         seed: of all that is drawn
+        asked: the share
 
     Returns:
         words, kinds, labels (count, length), follows (count,), int64
@@ -183,25 +196,29 @@ def batch(texts: list[Any], count: int, length: int, known: int, seed: Any) -> t
     kinds = np.zeros_like(words)
     labels = np.full_like(words, IGNORED)
     follows = rng.integers(0, 2, count)
+    room = length - 3
     for row in range(count):
-        text = texts[rng.integers(len(texts))]
-        first = int(rng.integers(len(text) - 1))
-        second = text[first + 1]
+        first, second = _cut(texts[rng.integers(len(texts))], rng)
         if not follows[row]:
-            other = texts[rng.integers(len(texts))]
-            second = other[rng.integers(len(other))]
-        half = (length - 3) // 2
-        a, b = text[first][: length - 3 - min(half, len(second))], second
-        b = b[: length - 3 - len(a)]
-        line = np.concatenate([[START], a, [END], b, [END]])
+            second = _cut(texts[rng.integers(len(texts))], rng)[1]
+        # Each has half of the room, and what the other one leaves of it.
+        first = first[-max(room - room // 2, room - len(second)) :]
+        second = second[: room - len(first)]
+        line = np.concatenate([[START], first, [END], second, [END]])
         words[row, : len(line)] = line
-        kinds[row, len(a) + 2 : len(line)] = 1
-    _mask(words, labels, known, rng)
+        kinds[row, len(first) + 2 : len(line)] = 1
+    _mask(words, labels, known, asked, rng)
     return words, kinds, labels, follows
 
 
-def _mask(words: Any, labels: Any, known: int, rng: np.random.Generator) -> None:
-    asked = (rng.random(words.shape) < ASKED) & (words >= SPECIAL)
+def _cut(text: list[Any], rng: np.random.Generator) -> tuple[Any, Any]:
+    """What stands before and after a place between two sentences."""
+    place = int(rng.integers(1, len(text)))
+    return np.concatenate(text[:place]), np.concatenate(text[place:])
+
+
+def _mask(words: Any, labels: Any, known: int, share: float, rng: np.random.Generator) -> None:
+    asked = (rng.random(words.shape) < share) & (words >= SPECIAL)
     asked[0, 1] |= not asked.any()
     labels[asked] = words[asked]
     fate = rng.random(words.shape)

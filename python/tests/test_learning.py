@@ -24,8 +24,8 @@ def fixture_scores(tmp_path_factory: pytest.TempPathFactory) -> bert.Scores:
 
 def test_bert_is_far_below_counting(scores: bert.Scores) -> None:
     assert scores.by_word_before < scores.by_frequency - 0.5
-    assert scores.loss < scores.by_word_before - 0.5
-    assert scores.right > scores.right_before + 0.05 and scores.right > 0.4
+    assert scores.loss < scores.by_word_before - 1.0
+    assert scores.right > 1.7 * scores.right_before and scores.right > 0.35
 
 
 def test_bert_tells_pairs(scores: bert.Scores) -> None:
