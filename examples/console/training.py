@@ -137,7 +137,8 @@ def draw_curve(path: str, losses: Sequence[float], title: str, levels: dict[str,
     axes.plot(losses, color="lightsteelblue", linewidth=0.8, label="each step")
     axes.plot(mean, color="navy", label="average")
     for number, (name, level) in enumerate(levels.items()):
-        axes.axhline(level, color=("firebrick", "darkgreen")[number % 2], linewidth=0.9, label=name)
+        color = ("firebrick", "darkgreen", "darkorange")[number % 3]
+        axes.axhline(level, color=color, linewidth=0.9, label=name)
     axes.set_title(title)
     axes.set_xlabel("step")
     axes.set_ylabel("loss")

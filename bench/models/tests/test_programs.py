@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import oneflow as flow
 from bench.harness.answers import difference
 from bench.harness.launch import read_metrics
-from bench.models import first_steps_main, step_main
+from bench.models import first_steps_main, peak, step_main
 from bench.models.cases import parse
 from bench.models.task import Task
 from bench.models.tests import record
@@ -75,6 +77,24 @@ def test_peaks_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line["case"] for line in lines] == CASES
     # At least the weights, their gradients and moments; far less than a gigabyte.
     assert all(500_000 < line["peak"] < 1e8 and line["seconds"] > 0 for line in lines)
+
+
+def test_stand_ins_of_tensors_hold_nothing() -> None:
+    """torch.compile leaves tensors whose memory cannot be asked for."""
+
+    class Tensor:
+        def untyped_storage(self) -> Any:
+            return SimpleNamespace(data_ptr=lambda: id(self), nbytes=lambda: 40)
+
+    def refuse(self: Tensor) -> Any:
+        raise RuntimeError("Cannot access data pointer of Tensor")
+
+    names = {"__module__": "torch._subclasses.fake_tensor", "untyped_storage": refuse}
+    kept = [Tensor(), Tensor(), type("FakeTensor", (Tensor,), names)()]
+    assert peak.held_bytes(SimpleNamespace(Tensor=Tensor)) == [40, 40]
+    kept[2].__class__.__module__ = "elsewhere"
+    with pytest.raises(RuntimeError):
+        peak.held_bytes(SimpleNamespace(Tensor=Tensor))
 
 
 def test_bad_words_end_the_program(capsys: pytest.CaptureFixture[str]) -> None:
