@@ -82,6 +82,13 @@ class Orders {
   Buffer::Kind KindOf(ValueId id) const { return graph_.buffer(graph_.BufferOf(id)).kind; }
   const TensorMeta& MetaOf(ValueId id) const { return graph_.value(id).meta; }
 
+  // May the array lie in blocks? What is captured lies so between runs, which is float32's alone; a copy of it
+  // or its gradient may be bfloat16.
+  static bool IsFilter(TensorMeta meta, bool captured) {
+    if (!captured && meta.dtype == DataType::kBFloat16) { meta.dtype = DataType::kFloat; }
+    return FilterBlocks(meta) != nullptr;
+  }
+
   // Buffers that are one weight, all of it, which nobody looks at in parts.
   void FindMovable() {
     std::vector<int> places(parent_.size(), 0);
@@ -92,7 +99,7 @@ class Orders {
       bool movable = places[i] == 1 && (captured || buffer.kind == Buffer::Kind::kComputed);
       if (movable) {
         const ValueId place = graph_.FirstPlace(static_cast<BufferId>(i));
-        movable = FilterBlocks(MetaOf(place)) != nullptr && CoversBuffer(graph_, place);
+        movable = IsFilter(MetaOf(place), captured) && CoversBuffer(graph_, place);
       }
       // Another storage of ours that the host sees later is noticed at each run.
       const Storage* storage = buffer.storage.get();
@@ -175,11 +182,20 @@ Maybe<PassResult> GroupWeights(const LogicalGraph& graph) {
   Orders orders(graph);
   std::vector<bool> groups(graph.buffers().size(), false);  // those with a captured weight
   std::vector<bool> counted(graph.buffers().size(), false);
+  std::vector<bool> captured(graph.buffers().size(), false);  // groups with a captured tensor
+  for (size_t i = 0; i < captured.size(); ++i) {
+    if (graph.buffers()[i].kind == Buffer::Kind::kCaptured) {
+      captured[orders.GroupOfBuffer(i)] = true;
+    }
+  }
   for (const Node& node : graph.nodes()) {
     const ConvWeight conv = WeightOf(node);
     if (conv.weight == kNoValue || conv.written || !orders.Free(conv.weight)) { continue; }
     const auto at = static_cast<size_t>(graph.BufferOf(conv.weight));
-    if (graph.buffers()[at].kind != Buffer::Kind::kCaptured) { continue; }
+    // Captured itself, or the copy in bfloat16 of what is.
+    const bool copy = graph.value(conv.weight).meta.dtype == DataType::kBFloat16;
+    const bool own = graph.buffers()[at].kind == Buffer::Kind::kCaptured;
+    if (!own && !(copy && captured[orders.GroupOf(conv.weight)])) { continue; }
     groups[orders.GroupOf(conv.weight)] = true;
     result.fired += counted[at] ? 0 : 1;
     counted[at] = true;

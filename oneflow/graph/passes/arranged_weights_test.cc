@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "oneflow/graph/graph_testlib.h"
@@ -13,6 +14,7 @@
 #include "oneflow/op/generated/op_defs_conv.h"
 #include "oneflow/op/generated/op_defs_elementwise.h"
 #include "oneflow/op/generated/op_defs_optim.h"
+#include "oneflow/op/op_attrs.h"
 
 namespace oneflow {
 namespace graph {
@@ -81,6 +83,45 @@ struct Net {
 };
 
 bool Serves() { return cpu::BestIsa() == cpu::Isa::kAvx512; }
+
+// Under autocast: the copy in bfloat16, and the gradient before and behind its cast, lie as the weight does.
+TEST(ArrangedWeights, CopiesInBFloat16GoAlong) {
+  Net net;
+  const auto cast = [&](ValueId in, DataType dtype) {
+    CastAttrs attrs;
+    attrs.dtype = dtype;
+    return Call(&net.g, kCastDef, {in}, &attrs);
+  };
+  const ValueId x = cast(net.x, DataType::kBFloat16);
+  const ValueId weight = std::exchange(net.weight, cast(net.weight, DataType::kBFloat16));
+  const ValueId y = net.Conv(net.Conv(x));
+  const ValueId dy = net.InputGrad(y);
+  const ValueId gradient = cast(net.WeightGrad(dy, y), DataType::kFloat);
+  const ValueId copy = std::exchange(net.weight, weight);
+  net.Update(gradient);
+  net.g.SetOutputs({Call(&net.g, kReluDef, {dy})});
+  const LogicalGraph grouped = net.Grouped(1);
+  for (ValueId id : {net.momentum, copy, gradient}) {
+    EXPECT_EQ(net.GroupOf(grouped, id), net.GroupOf(grouped, weight));
+  }
+  EXPECT_EQ(net.GroupOf(grouped, x), -1);
+  const PassResult blocked = CHECK_JUST(BlockLayout(grouped));
+  CHECK_JUST(blocked.graph.Verify());
+  EXPECT_EQ(blocked.fired, Serves() ? 4 : 0);
+  if (!Serves()) { return; }
+  const Shape arranged{16, 16, 3, 3, 16, 16};
+  int weights = 0;
+  for (const Node& node : blocked.graph.nodes()) {
+    const bool reads =
+        node.def == &kBlockedConvolutionDef || node.def == &kBlockedConvolutionInputGradDef;
+    if (!reads && node.def != &kBlockedConvolutionWeightGradDef) { continue; }
+    const TensorMeta& meta = blocked.graph.value(reads ? node.inputs[1] : node.outputs[0]).meta;
+    EXPECT_EQ(meta.shape, arranged);
+    EXPECT_EQ(meta.dtype, DataType::kFloat);
+    ++weights;
+  }
+  EXPECT_EQ(weights, 4);
+}
 
 TEST(ArrangedWeights, AStepIsOneGroup) {
   Net net;

@@ -186,6 +186,26 @@ def test_bfloat16_follows_its_parameters() -> None:
             assert_close(one, two, "weight", 2e-2)
 
 
+class QuietTrain(ShortTrain):
+    """The same, which shows its loss alone: weights may lie in any order."""
+
+    def build(self, x: Any, classes: Any) -> Any:
+        """Loss."""
+        return super().build(x, classes)[0]
+
+
+def test_bfloat16_weights_in_the_order_of_kernels() -> None:
+    """The same numbers are rounded and added up, wherever they lie."""
+    model, other = network(), network()
+    other.load_state_dict(model.state_dict())
+    graph, plain = QuietTrain(model), QuietTrain(other, "arranged_weights")
+    for x, classes in batches(3):
+        assert_equal(graph(x, classes), plain(x, classes))
+        assert_equal(list(model.state_dict().values()), list(other.state_dict().values()))
+    if has_blocks():  # all but the first one's, which reads three channels
+        assert graph.passes()["arranged_weights"] == 5
+
+
 def test_a_parameter_that_is_changed_between_runs() -> None:
     model, other = network(), network()
     other.load_state_dict(model.state_dict())
