@@ -45,7 +45,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kAwake(10);
 // When the calling thread's team was last seen to be together; the start of the clock: it is not known.
 thread_local Clock::time_point seen_together;
-thread_local int team_size = 0;
+[[maybe_unused]] thread_local int team_size = 0;  // without OpenMP
 
 }  // namespace
 

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::microseconds kPrompt(5);
 constexpr std::chrono::microseconds kPatience(80);
 
-pid_t ThreadId() {
+[[maybe_unused]] pid_t ThreadId() {  // without OpenMP
   thread_local const pid_t id = static_cast<pid_t>(syscall(SYS_gettid));
   return id;
 }

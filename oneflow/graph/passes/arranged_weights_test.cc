@@ -164,10 +164,20 @@ TEST(ArrangedWeights, AStepIsOneGroup) {
 
 TEST(ArrangedWeights, InferenceAlone) {
   Net net;
-  net.g.SetOutputs({Call(&net.g, kReluDef, {net.Conv(net.Conv(net.x))})});
+  ValueId y = net.x;
+  for (int i = 0; i < 5; ++i) { y = net.Conv(y); }
+  net.g.SetOutputs({Call(&net.g, kReluDef, {y})});
   const PassResult blocked = CHECK_JUST(BlockLayout(net.Grouped(1)));
-  EXPECT_EQ(blocked.fired, Serves() ? 2 : 0);
+  EXPECT_EQ(blocked.fired, Serves() ? 5 : 0);
   EXPECT_EQ(CHECK_JUST(BlockLayout(net.g)).fired, 0);  // weights are most of the work
+}
+
+TEST(ArrangedWeights, ConversionsOfImagesThatCostMoreKeepAllPlain) {
+  Net net;
+  net.g.SetOutputs({Call(&net.g, kReluDef, {net.Conv(net.x)})});
+  const PassResult blocked = CHECK_JUST(BlockLayout(net.Grouped(1)));
+  EXPECT_EQ(blocked.fired, 0);
+  EXPECT_EQ(blocked.graph.buffer(net.g.BufferOf(net.weight)).arrangement, nullptr);
 }
 
 TEST(ArrangedWeights, WhatIsSeenStaysPlain) {

@@ -97,8 +97,7 @@ class Blocker {
         EmitPlain(node);
       }
     }
-    // A use of an arranged weight saves a conversion of that, but for the gradient by input.
-    const bool worth = fired_ > 0 && converted_ <= kMostConverted * convolved_ + arranged_uses_;
+    const bool worth = fired_ > 0 && converted_ <= kMostConverted * convolved_;
     return worth ? PassResult{std::move(graph_), fired_} : PassResult{original_, 0};
   }
 
@@ -432,10 +431,6 @@ class Blocker {
 
   void Count(const Node& node, const Change& change) {
     ++fired_;
-    const ValueId weight = WeightOf(node).weight;
-    if (IsArranged(weight) && node.def != &kConvolutionInputGradDef) {
-      arranged_uses_ += static_cast<double>(MetaOf(weight).Count());
-    }
     for (size_t i : change.at.inputs) {
       convolved_ += static_cast<double>(MetaOf(node.inputs[i]).Count());
     }
@@ -455,7 +450,6 @@ class Blocker {
   int64_t fired_ = 0;
   double convolved_ = 0;
   double converted_ = 0;
-  double arranged_uses_ = 0;
 };
 
 }  // namespace
