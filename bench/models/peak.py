@@ -68,6 +68,9 @@ def held_bytes(torch: Any) -> list[int]:
     for item in gc.get_objects():
         kind = type(item)
         if issubclass(kind, torch.Tensor) and not kind.__module__.startswith("torch._subclasses"):
+            if getattr(item, "is_mkldnn", False):  # a frozen weight in oneDNN's own order
+                storages[id(item)] = item.numel() * item.element_size()
+                continue
             storage = item.untyped_storage()
             storages[storage.data_ptr()] = storage.nbytes()
     return list(storages.values())

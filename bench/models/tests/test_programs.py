@@ -92,6 +92,9 @@ def test_stand_ins_of_tensors_hold_nothing() -> None:
     names = {"__module__": "torch._subclasses.fake_tensor", "untyped_storage": refuse}
     kept = [Tensor(), Tensor(), type("FakeTensor", (Tensor,), names)()]
     assert peak.held_bytes(SimpleNamespace(Tensor=Tensor)) == [40, 40]
+    sizes = {"is_mkldnn": True, "numel": lambda self: 6, "element_size": lambda self: 4}
+    kept.append(type("Opaque", (Tensor,), {**sizes, "untyped_storage": refuse})())
+    assert sorted(peak.held_bytes(SimpleNamespace(Tensor=Tensor))) == [24, 40, 40]
     kept[2].__class__.__module__ = "elsewhere"
     with pytest.raises(RuntimeError):
         peak.held_bytes(SimpleNamespace(Tensor=Tensor))
