@@ -104,11 +104,6 @@ ONEFLOW_INLINE __m512i PairLanes(__m256i first, __m256i second) {
 
 }  // namespace
 
-bool HasDotLoops() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
-  return has && CurrentIsa() == Isa::kAvx512;
-}
-
 void PackDotRows(const uint16_t* from, int64_t row, int64_t step, int64_t rows, int64_t depth,
                  uint32_t* to) {
   if (step == 1) { return PackDenseRows(from, row, rows, depth, to); }
@@ -243,6 +238,18 @@ void RoundDots(const float* sums, int64_t count, uint16_t* to) {
 }  // namespace oneflow
 
 #pragma GCC pop_options
+
+namespace oneflow {
+namespace cpu {
+
+// Runs on every machine, so it stands outside.
+bool HasDotLoops() {
+  static const bool has = __builtin_cpu_supports("avx512bf16") != 0;
+  return has && CurrentIsa() == Isa::kAvx512;
+}
+
+}  // namespace cpu
+}  // namespace oneflow
 
 #else
 
