@@ -210,6 +210,7 @@ class Chooser {
 
 void Apply(const Choice& choice, LogicalGraph* graph, std::vector<int64_t>* scratch) {
   std::vector<Node>& nodes = *graph->mutable_nodes();
+  const int64_t own_scratch = (*scratch)[At(choice.norm)];
   Node again = nodes[At(choice.norm)];
   for (ValueId& id : again.outputs) { id = graph->AddComputed(TensorMeta(graph->value(id).meta)); }
   const BufferId from = graph->BufferOf(nodes[At(choice.norm)].outputs[0]);
@@ -225,7 +226,7 @@ void Apply(const Choice& choice, LogicalGraph* graph, std::vector<int64_t>* scra
     rename(&nodes[i].outputs);
   }
   nodes.insert(nodes.begin() + choice.before, std::move(again));
-  scratch->insert(scratch->begin() + choice.before, 0);
+  scratch->insert(scratch->begin() + choice.before, own_scratch);
 }
 
 }  // namespace
