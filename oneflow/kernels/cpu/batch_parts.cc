@@ -24,12 +24,15 @@ int64_t CountBatchParts(const KernelCall& call) {
     const ArrayView& view = ArrayAt(call, i);
     if (!view.given || !view.contiguous || view.ndim == 0 || view.shape[0] != batch) { return 1; }
   }
+  constexpr size_t kWorthwhile = 2000000;  // bytes; less does not keep threads busy
   const auto most = static_cast<size_t>(LastCacheBytes() / 4);
   const size_t bytes = DenseCall::ScratchBytes(call);
   int64_t parts = 1;
   while (parts < batch && (batch % parts != 0 || bytes / static_cast<size_t>(parts) > most)) {
     ++parts;
   }
+  // A batch of prime length has no other parts than single ones.
+  if (bytes / static_cast<size_t>(std::max<int64_t>(1, parts)) < kWorthwhile) { return 1; }
   return std::max<int64_t>(1, parts);
 }
 
