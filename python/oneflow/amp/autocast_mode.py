@@ -14,10 +14,11 @@ __all__ = ["autocast", "autocast_decorator"]
 class autocast:
     """Runs the ops inside with operands in a short dtype, where that is fast and precise enough.
 
-    Products of matrices and convolutions get their operands in the short dtype; norms, softmax,
-    losses and recurrent layers in float32; other ops take what they are given, and promote as
-    ever. Operands of float64 and integers stay as they are. Gradients come back in the dtype of the
-    parameters. Works as a context manager, nested too, and as a decorator, for the calling thread.
+    Products of matrices and convolutions get their operands in the short dtype; layer and group
+    norm, softmax, losses and recurrent layers in float32; other ops take what they are given, and
+    promote as ever. Batch norm gives its input's dtype, with statistics in float32. Operands of
+    float64 and integers stay as they are. Gradients come back in the dtype of the parameters. Works
+    as a context manager, nested too, and as a decorator, for the calling thread.
 
     Args:
         device_type: "cpu" or "cuda"
