@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "oneflow/common/planted_faults_testlib.h"
@@ -18,8 +21,12 @@ namespace {
 
 constexpr int64_t kLength = 24;
 
+// Called once, by the next kernel that arranges: what another thread does meanwhile.
+std::function<void()> while_arranging;
+
 // Element i lies at place i + 1, the last one at 0: twice is not plain again.
 Maybe<void> RunRotate(const KernelCall& call) {
+  if (while_arranging) { std::exchange(while_arranging, nullptr)(); }
   auto* data = call.outputs[0].Data<uint32_t>();
   std::rotate(data, data + call.outputs[0].Count() - 1, data + call.outputs[0].Count());
   return Ok();
@@ -243,6 +250,48 @@ TEST_F(ArrangementTest, AfterTheStreamsStopped) {
   ASSERT_TRUE(Step(&x, &y, {3, true, 0, false}));
   ExpectRead(x);
   vm_->Start();
+}
+
+// An operand is seen by the host while the one before it is brought into order.
+TEST_F(ArrangementTest, WhatBecameVisibleMeanwhileIsNotMoved) {
+  vm_->SetMode(Vm::Mode::kInline);
+  Cell x = NewCell();
+  Cell y = NewCell();
+  ASSERT_TRUE(Step(&x, &y, {3, false, 0, false}));
+  ASSERT_TRUE(Step(&y, &x, {3, false, 0, false}));
+  while_arranging = [&] {  // y is arranged first, as it is read
+    x.storage->MarkHostVisible();
+    EXPECT_EQ(x.Values(), x.expected);
+  };
+  EXPECT_FALSE(Step(&x, &y, {3, true, 0, false}));
+  EXPECT_FALSE(while_arranging);
+  EXPECT_EQ(x.Values(), x.expected);
+  ASSERT_TRUE(Step(&x, &y, {3, false, 0, false}));
+  EXPECT_EQ(x.Values(), x.expected);
+  ExpectRead(y);
+}
+
+// A reader waits for a write; meanwhile the memory is to be arranged, and to be brought back, behind it.
+TEST_F(ArrangementTest, AReaderWaitsForWhatWasQueuedMeanwhile) {
+  vm_->SetMode(Vm::Mode::kQueued);
+  for (const bool writes : {false, true}) {
+    Cell x = NewCell();
+    Cell y = NewCell();
+    gate_open = false;
+    ASSERT_TRUE(Step(&y, &x, {3, false, 0, false}));
+    std::vector<uint32_t> seen;
+    std::thread reader([&] {
+      CHECK_JUST(writes ? vm_->SyncWrite(y.storage.get()) : vm_->SyncRead(y.storage.get()));
+      seen = y.Values();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ASSERT_TRUE(Step(&x, &y, {1, true, 100'000'000, false}));
+    ASSERT_TRUE(Step(&x, &y, {1, false, 0, false}));
+    gate_open = true;
+    reader.join();
+    EXPECT_EQ(seen, y.expected);
+    ExpectRead(x);
+  }
 }
 
 // One thread arranges again and again what another reads.

@@ -34,6 +34,7 @@ Maybe<bool> Vm::LayOutOperands(const OpCall& call, InFlight* in_flight)
 }
 
 // REQUIRES the issue lock, which it may let go of meanwhile; holds it again on success, not on failure.
+// What must stay plain stays so.
 Maybe<void> Vm::LayOut(Storage* storage, const Arrangement* wanted, Stream* stream,
                        InFlight* in_flight) ONEFLOW_TSA_(no_thread_safety_analysis) {
   while (storage->arrangement() != wanted) {
@@ -62,6 +63,8 @@ Maybe<void> Vm::LayOut(Storage* storage, const Arrangement* wanted, Stream* stre
     const bool run_inline = JUST(AwaitTurn(call, false, in_flight));
     if (storage->arrangement() != is) { continue; }
     const Arrangement* const now = is != nullptr ? nullptr : wanted;
+    // The host may have come to see it while this call waited: then the op that asked is refused.
+    if (now != nullptr && !storage->MayBeArranged()) { return Ok(); }
     if (is != nullptr && FaultPlanted(Fault::kArrangedTakenForPlain)) {
       storage->set_arrangement(nullptr);
       continue;
@@ -89,11 +92,12 @@ Maybe<void> Vm::AwaitPlain(Storage* storage, bool readers, InFlight* in_flight)
   constexpr int kMostRounds = 4;
   for (int round = 0;; ++round) {
     JUST(LockIssue(in_flight));
-    const bool arranged = storage->arrangement() != nullptr;
-    // Another thread may have arranged it while this one waited.
-    if (round > 0 && !arranged) { break; }
-    if (__builtin_expect(arranged, 0)) {
-      if (round == kMostRounds) { storage->StayPlain(); }
+    // Other threads may have issued anything while this one waited. Writes of theirs are the program's own
+    // affair, but none of them may have it arranged, nor be about to bring it back.
+    if (round > 0 && !storage->WasArranged()) { break; }
+    const bool last = round == kMostRounds;
+    if (last) { storage->StayPlain(); }
+    if (__builtin_expect(storage->arrangement() != nullptr, 0)) {
       const Maybe<Stream*> stream = StreamFor(storage->device());
       if (!stream.ok()) {
         issue_.Unlock();
@@ -115,6 +119,7 @@ Maybe<void> Vm::AwaitPlain(Storage* storage, bool readers, InFlight* in_flight)
     in_flight->Begin();
     JUST(Stream::Wait(written));
     for (const StreamPoint& point : points) { JUST(Stream::Wait(point)); }
+    if (last) { return Ok(); }
   }
   issue_.Unlock();
   return Ok();

@@ -75,9 +75,14 @@ class Storage : public RefCounted<Storage> {
   bool traced() const { return traced_; }
 
   // How the memory lies for an instruction that is issued now; nullptr: as the tensor's strides say.
-  // REQUIRES the vm's issue lock, as the two below.
+  // REQUIRES the vm's issue lock, as those below.
   const Arrangement* arrangement() const { return arrangement_; }
-  void set_arrangement(const Arrangement* arrangement) { arrangement_ = arrangement; }
+  void set_arrangement(const Arrangement* arrangement) {
+    arrangement_ = arrangement;
+    was_arranged_ |= arrangement != nullptr;
+  }
+  // Ever.
+  bool WasArranged() const { return was_arranged_; }
   // Only memory of ours that nobody looks at without the vm.
   bool MayBeArranged() const { return block_ != nullptr && !host_visible() && !stays_plain_; }
   // From now on it may not.
@@ -121,6 +126,7 @@ class Storage : public RefCounted<Storage> {
   bool read_only_ = false;
   bool traced_ = false;
   bool stays_plain_ = false;
+  bool was_arranged_ = false;
   Atomic<uint32_t> version_{0};
   Atomic<int32_t> handles_{0};
   Atomic<const Error*> poison_{nullptr};  // owns one reference

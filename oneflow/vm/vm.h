@@ -45,7 +45,9 @@ class Vm {
   Maybe<void> Issue(OpCall* call);
 
   // Waits until `storage` holds its value; the root error if it is poisoned. After it the host may
-  // read the memory, until the next op that writes it is issued.
+  // read the memory as long as it keeps its lock; if it lets go of it, until another thread issues an op
+  // that writes the memory, or a graph that reads it in another order (arrangement.h). Memory that is
+  // marked as visible to the host first is never in another order afterwards.
   Maybe<void> SyncRead(Storage* storage);
   // Also waits for readers: after it the host may write the memory.
   Maybe<void> SyncWrite(Storage* storage);
