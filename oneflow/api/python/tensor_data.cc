@@ -74,11 +74,8 @@ Maybe<void> Expose(const Tensor& tensor) {
   return Vm::Get()->SyncWrite(tensor.storage());
 }
 
-enum class Lifetime { kStays, kTemporary };
-
-// The tensor's memory as an array that keeps the memory alive, not the tensor. An array that stays
-// makes the memory host-visible; one that nobody keeps leaves later ops as fast as they are.
-PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
+// The tensor's memory as an array that keeps the memory alive, not the tensor. It becomes host-visible.
+PyObject* ExportArray(const TensorPtr& tensor) {
   const int type = NumpyType(tensor->dtype());
   if (type == NPY_NOTYPE) {
     PyErr_Format(PyExc_TypeError, "[numpy] has no dtype for %s; cast to float32 first",
@@ -90,7 +87,7 @@ PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
     return nullptr;
   }
   PY_JUST(CheckHasValue("numpy", *tensor));
-  if (lifetime == Lifetime::kStays) { PY_JUST(Expose(*tensor)); }
+  PY_JUST(Expose(*tensor));
   PY_JUST(Vm::Get()->SyncRead(tensor->storage()));
   npy_intp shape[kMaxDims];
   npy_intp strides[kMaxDims];
@@ -116,14 +113,24 @@ PyObject* ExportArray(const TensorPtr& tensor, Lifetime lifetime) {
 
 // Of a tensor that requires grad too, as OneFlow gives it.
 // numpy has no bfloat16: of such a tensor it is a float32 copy.
-PyObject* NumpyArray(PyObject* self, Lifetime lifetime) {
+PyObject* NumpyArray(PyObject* self) {
   if (T(self)->dtype() == DataType::kBFloat16) {
-    return ExportArray(PY_JUST(functional::cast(T(self)->Alias(), DataType::kFloat)), lifetime);
+    return ExportArray(PY_JUST(functional::cast(T(self)->Alias(), DataType::kFloat)));
   }
-  return ExportArray(T(self), lifetime);
+  return ExportArray(T(self));
 }
 
-PyObject* Numpy(PyObject* self, PyObject*) { return NumpyArray(self, Lifetime::kStays); }
+PyObject* Numpy(PyObject* self, PyObject*) { return NumpyArray(self); }
+
+// An array of its own. The vm copies, not numpy, which lets go of the host's lock for that.
+PyObject* CopiedArray(const char* op, const TensorPtr& tensor) {
+  PY_JUST(CheckHasValue(op, *tensor));
+  const ScopedEager eager;
+  const TensorPtr own = tensor->dtype() == DataType::kBFloat16
+                            ? PY_JUST(functional::cast(tensor->Alias(), DataType::kFloat))
+                            : PY_JUST(functional::copy(tensor->Alias()));
+  return ExportArray(own);
+}
 
 // numpy's protocol: np.asarray(t, dtype).
 PyObject* Array(PyObject* self, PyObject* args, PyObject* kwargs) {
@@ -134,12 +141,10 @@ PyObject* Array(PyObject* self, PyObject* args, PyObject* kwargs) {
                                   &copy) == 0) {
     return nullptr;
   }
-  const bool copies = dtype != Py_None || copy == Py_True;
-  PyRef array = PyRef::Steal(NumpyArray(self, copies ? Lifetime::kTemporary : Lifetime::kStays));
-  if (!array) { return nullptr; }
-  if (dtype != Py_None) { return PyObject_CallMethod(array.get(), "astype", "O", dtype); }
-  if (copy == Py_True) { return PyObject_CallMethod(array.get(), "copy", nullptr); }
-  return array.Release();
+  if (dtype == Py_None && copy != Py_True) { return NumpyArray(self); }
+  PyRef array = PyRef::Steal(CopiedArray("numpy", T(self)));
+  if (!array || dtype == Py_None) { return array.Release(); }
+  return PyObject_CallMethod(array.get(), "astype", "O", dtype);
 }
 
 void ReleaseArray(void* owner) { DropReference(static_cast<PyObject*>(owner)); }
@@ -371,13 +376,8 @@ PyObject* Item(PyObject* self, PyObject*) {
 }
 
 PyObject* ToList(PyObject* self, PyObject*) {
-  TensorPtr tensor = T(self)->Alias();
-  PY_JUST(CheckHasValue("tolist", *tensor));
-  if (tensor->dtype() == DataType::kBFloat16) {
-    const ScopedEager eager;
-    tensor = PY_JUST(functional::cast(tensor, DataType::kFloat));
-  }
-  PyRef array = PyRef::Steal(ExportArray(tensor, Lifetime::kTemporary));
+  // Python's collector may run other code between two elements.
+  PyRef array = PyRef::Steal(CopiedArray("tolist", T(self)));
   return array ? PyObject_CallMethod(array.get(), "tolist", nullptr) : nullptr;
 }
 

@@ -138,10 +138,18 @@ def both(on: Side, off: Side, *seeds: int) -> None:
 
 
 def has_blocks() -> bool:
-    """Whether this machine's kernels take blocks: AVX-512, not turned off."""
+    """Whether this machine's kernels take blocks: AVX-512, not turned off. No graph is asked."""
+    if os.environ.get("ONEFLOW_CPU_ISA", "avx512") != "avx512":
+        return False
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    return all(f" {name} " in flags for name in ("avx512f", "avx512bw", "avx512dq", "avx512vl"))
+
+
+def test_weights_and_states_are_arranged() -> None:
     side = Side(False)
     side.step(0)
-    return side.train.passes()["blocked_layout"] > 0 and arranged(side.train) > 0
+    assert arranged(side.train) == (2 * WEIGHTS if has_blocks() else 0)
+    assert (side.train.passes()["blocked_layout"] > 0) == has_blocks()
 
 
 @pytest.mark.parametrize("kind", OPTIMIZERS)
@@ -429,6 +437,40 @@ def test_graphs_that_end() -> None:
         side.step(1)
         del side.train
     assert_close(on.values(), off.values(), "ended", TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda w: np.array(w.tolist(), dtype=np.float32),
+        lambda w: np.asarray(w, dtype=np.float64).astype(np.float32),
+        lambda w: np.array(w, copy=True),
+        lambda w: np.full(w.shape, w[1, 2, 0, 1].item(), np.float32),
+        lambda w: (w * 1).numpy(),
+    ],
+    ids=["tolist", "dtype", "copy", "item", "op"],
+)
+def test_readers_beside_a_thread_that_scores(read: Callable[[Any], Any]) -> None:
+    """Nobody writes: whoever reads sees the same values, however the memory lies meanwhile."""
+    model = network()
+    w = weight(model).detach()
+    want = read(w)
+    done = threading.Event()
+
+    def score() -> None:
+        x, _ = batch(1, 8)
+        for _ in range(5):  # each gives up after some runs that find the weights brought back
+            graph = Scores(model)
+            for _ in range(10):
+                graph(x)
+                w * 1
+        done.set()
+
+    thread = threading.Thread(target=score)
+    thread.start()
+    while not done.is_set():
+        assert np.array_equal(read(w), want)
+    thread.join()
 
 
 def test_threads() -> None:
