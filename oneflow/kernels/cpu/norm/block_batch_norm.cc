@@ -12,6 +12,7 @@
 #include "oneflow/kernels/attrs_spatial.h"
 #include "oneflow/kernels/cpu/cost.h"
 #include "oneflow/kernels/cpu/norm/block_norm_loops.h"
+#include "oneflow/kernels/cpu/norm/fused_operands.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
 #include "oneflow/kernels/kernel.h"
 
@@ -22,28 +23,11 @@ namespace {
 
 constexpr int kLanes = static_cast<int>(kChannelBlock);
 
-// T: float, or the bits of bfloat16.
-template <typename T>
-T* DataOf(const KernelCall& call, int input) {
-  return call.HasInput(input) ? call.inputs[input].Data<T>() : nullptr;
-}
+// T below: float, or the bits of bfloat16.
 
 template <typename T>
 T* At(T* data, int64_t offset) {
   return data == nullptr ? nullptr : data + offset;
-}
-
-// Is result 0 better written past the caches?
-bool Streams(const KernelCall& call) {
-  const ArrayView& to = call.outputs[0];
-  double touched = 0;
-  for (int i = 0; i < call.num_inputs; ++i) {
-    if (!call.inputs[i].given) { continue; }
-    touched += BytesOf(call.inputs[i]);
-    if (call.inputs[i].data == to.data) { return false; }
-  }
-  for (int i = 0; i < call.num_outputs; ++i) { touched += BytesOf(call.outputs[i]); }
-  return WorthStreaming(to.data, static_cast<int64_t>(BytesOf(to)), static_cast<int64_t>(touched));
 }
 
 struct BlockExtents {
@@ -113,7 +97,7 @@ template <typename T>
 void Normalize(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
   const BlockExtents e(call.inputs[0]);
-  const bool streams = Streams(call);
+  const bool streams = WorthStreamingResult(call);
   const T* x = call.inputs[0].Data<T>();
   const float* weight = DataOf<float>(call, 1);
   const float* bias = DataOf<float>(call, 2);
@@ -147,7 +131,7 @@ template <typename T>
 void Gradients(const KernelCall& call) {
   const auto& attrs = call.GetAttrs<FusedBatchNormAttrs>();
   const BlockExtents e(call.inputs[2]);
-  const bool streams = Streams(call);
+  const bool streams = WorthStreamingResult(call);
   const BlockNormLoops<T>& loops = GetBlockNormLoops<T>();
   const FusedGradient<T> arrives{DataOf<T>(call, 0), DataOf<T>(call, 1), DataOf<T>(call, 6)};
   const T* x = call.inputs[2].Data<T>();

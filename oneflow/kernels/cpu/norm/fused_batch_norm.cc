@@ -17,6 +17,7 @@
 #include "oneflow/kernels/cpu/norm/channel_stats.h"
 #include "oneflow/kernels/cpu/norm/channel_values.h"
 #include "oneflow/kernels/cpu/norm/fused_norm_loops.h"
+#include "oneflow/kernels/cpu/norm/fused_operands.h"
 #include "oneflow/kernels/cpu/stream_loops.h"
 
 namespace oneflow {
@@ -26,23 +27,10 @@ namespace {
 
 constexpr int64_t kAxis = 1;
 
-template <typename T>
-T* DataOf(const KernelCall& call, int input) {
-  return call.HasInput(input) ? call.inputs[input].Data<T>() : nullptr;
-}
-
-// Is result 0 better written past the caches? `run`: bytes that are written at a time, of whole lines.
-bool Streams(const KernelCall& call, int64_t run) {
-  const ArrayView& to = call.outputs[0];
-  double touched = 0;
-  for (int i = 0; i < call.num_inputs; ++i) {
-    if (!call.inputs[i].given) { continue; }
-    touched += BytesOf(call.inputs[i]);
-    if (call.inputs[i].data == to.data) { return false; }
-  }
-  for (int i = 0; i < call.num_outputs; ++i) { touched += BytesOf(call.outputs[i]); }
-  return run % 64 == 0 &&
-         WorthStreaming(to.data, static_cast<int64_t>(BytesOf(to)), static_cast<int64_t>(touched));
+// Of an image's channel, which is written at a time.
+template <typename E>
+bool WritesWholeLines(const ChannelExtents& e) {
+  return e.inner * static_cast<int64_t>(sizeof(E)) % 64 == 0;
 }
 
 // Calls body(channel) for each channel, then makes streamed results visible.
@@ -64,7 +52,7 @@ Maybe<void> Forward(const KernelCall& call) {
   const ChannelValues weight(call, 1, 1.0), bias(call, 2, 0.0);
   const E* addend = DataOf<E>(call, 3);
   E* y = call.outputs[0].Data<E>();
-  const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(E)));
+  const bool streams = WritesWholeLines<E>(e) && WorthStreamingResult(call);
   ForEachChannel(call, e, streams, [&](int64_t c) {
     T mean, variance;
     RunMoments(x, e, c, &mean, &variance);
@@ -90,7 +78,7 @@ Maybe<void> Backward(const KernelCall& call) {
   E* dx = call.outputs[0].Data<E>();
   E* kept = call.num_outputs > 3 ? call.outputs[3].Data<E>() : nullptr;
   const FusedGradient<E> gradient = kept == nullptr ? arrives : FusedGradient<E>{kept};
-  const bool streams = Streams(call, e.inner * static_cast<int64_t>(sizeof(E)));
+  const bool streams = WritesWholeLines<E>(e) && WorthStreamingResult(call);
   ForEachChannel(call, e, streams, [&](int64_t c) {
     const int64_t at = c * e.inner;
     const Runs runs = RunsOf(e);
