@@ -23,7 +23,7 @@ struct Case {
 // Pointwise: whole and partial tiles, an odd depth, tiles across images, one image, a stride. Then windows: channels in
 // blocks and not, planes of less than a vector.
 const std::vector<Case> kCases = {
-    {2, 16, 16, 8, 8, 1, 1},   {3, 37, 21, 7, 7, 1, 1},   {1, 5, 3, 3, 4, 1, 1},
+    {2, 16, 16, 8, 8, 1, 1},   {3, 37, 21, 7, 7, 1, 1},   {1, 37, 21, 5, 7, 1, 1},
     {2, 64, 24, 13, 11, 1, 1}, {5, 32, 8, 3, 3, 1, 1},    {2, 96, 200, 35, 33, 1, 1},
     {2, 130, 9, 17, 16, 1, 1}, {3, 33, 20, 9, 14, 1, 2},  {2, 32, 32, 14, 14, 1, 2},
     {2, 32, 48, 9, 9, 3, 1},   {2, 32, 16, 12, 10, 3, 2}, {2, 3, 16, 12, 12, 3, 2},
@@ -50,21 +50,24 @@ struct Operands {
   }
 };
 
-// What differs from the reference, on each instruction set and with two threads.
+// What differs from the reference, on each instruction set and with two threads. A machine that multiplies bfloat16 takes
+// every case.
 std::string Compare(const std::string& op, const Arrays& in, const HostArray& result,
                     const ConvAttrs& attrs) {
   HostArray want(result);
   CHECK_JUST(Call((op + ".cpu.reference").c_str(), in, {&want}, &attrs));
+  int compared = 0;
   for (const Config& config : AllConfigs()) {
     const ScopedIsa isa(config.isa);
     HostArray got(result);
     if (Refusal((op + ".cpu.onednn").c_str(), in, {&got}, &attrs) != nullptr) { continue; }
     CHECK_JUST(Call((op + ".cpu.onednn").c_str(), in, {&got}, &attrs, config.threads));
+    ++compared;
     const std::string far = Difference(got, want, kStep);
     if (!far.empty()) { return op + " " + IsaName(config.isa) + ": " + far; }
     if (!got.GuardsIntact()) { return op + " writes beside its result"; }
   }
-  return "";
+  return compared == 0 && HasDotLoops() ? op + " is refused everywhere" : "";
 }
 
 TEST(BFloat16Convolution, AgreesWithReference) {
